@@ -1,0 +1,3 @@
+//! What the runs mean.
+
+pub mod summary;

@@ -1,0 +1,175 @@
+//! Every measure of every variant with its interval: the content of `summary.json`.
+
+use serde::Serialize;
+use serde::Serializer;
+
+use crate::measure::outcome::RunClass;
+
+/// A number from many runs, with its interval at the level of the summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The number; `None` when it was not reached or nothing was measured.
+    pub estimate: Option<f64>,
+    /// Lower end of the interval; `None` when there is no interval.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
+}
+
+/// What the runs of a variant show, all together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// The control runs are not healthy: there is no good state to return to.
+    Overloaded,
+    /// No run is stuck, and enough of them say so.
+    Safe,
+    /// At least half of the runs are stuck, with confidence.
+    Metastable,
+    /// Some runs are stuck.
+    Vulnerable,
+    /// Too few runs, or too short ones.
+    Inconclusive,
+}
+
+/// How long recovery takes, over the runs; seconds from the last trigger's end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RecoveryTime {
+    /// The time by which half of the runs have recovered (Kaplan–Meier).
+    pub median: Estimate,
+    /// The time by which 95 % have.
+    pub p95: Estimate,
+    /// The mean of min(recovery time, tau).
+    pub restricted_mean: Estimate,
+    /// The smallest censoring limit of the compared variants.
+    pub tau: Option<f64>,
+}
+
+/// Amplification of one service over the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AmplificationSummary {
+    /// Over the whole run.
+    pub whole: Estimate,
+    /// Largest value over a sliding recovery window.
+    pub peak: Estimate,
+    /// After the last trigger.
+    pub after_trigger: Estimate,
+    /// Attempts per request of each reason: first, after timeout, after refusal, after error.
+    /// They add up to `whole`.
+    pub by_reason: [f64; 4],
+}
+
+/// The goodput ratio over the parts of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GoodputRatio {
+    /// Before the first trigger.
+    pub before: Estimate,
+    /// During the triggers.
+    pub during: Estimate,
+    /// After the last one.
+    pub after: Estimate,
+}
+
+/// Verdicts of all requests of all runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Requests {
+    /// Born from time 0.
+    pub born: u64,
+    /// Answered in time.
+    pub ok: u64,
+    /// Answered too late.
+    pub late: u64,
+    /// Open at the horizon.
+    pub open: u64,
+    /// Failed, by cause (`Cause::name`), `shed` included.
+    #[serde(serialize_with = "as_map")]
+    pub failed: Vec<(String, u64)>,
+}
+
+/// Percentiles of a latency in milliseconds, merged over the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Values.
+    pub count: u64,
+    /// Half lie below.
+    pub p50: Option<f64>,
+    /// 90 % lie below.
+    pub p90: Option<f64>,
+    /// 99 % lie below.
+    pub p99: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+}
+
+/// A variant over its runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VariantSummary {
+    /// What it changes.
+    pub about: String,
+    /// Runs that finished and are counted.
+    pub replications: u32,
+    /// What they show.
+    pub finding: Finding,
+    /// In words: why this finding, and what it cannot decide.
+    pub because: String,
+    /// Runs of each class.
+    #[serde(serialize_with = "as_map")]
+    pub classes: Vec<(RunClass, u32)>,
+    /// The share of stuck runs (Wilson).
+    pub stuck_share: Estimate,
+    /// The share of recovered or unaffected runs (Wilson).
+    pub recovered_share: Estimate,
+    /// The share of healthy control runs (Wilson).
+    pub control_healthy_share: Estimate,
+    /// Time from the last trigger's end to recovery.
+    pub recovery_time_s: RecoveryTime,
+    /// Time from the first operator action to recovery, where people act.
+    pub recovery_after_action_s: Option<RecoveryTime>,
+    /// Per service name.
+    #[serde(serialize_with = "as_map")]
+    pub amplification: Vec<(String, AmplificationSummary)>,
+    /// Goodput against arrivals.
+    pub goodput_ratio: GoodputRatio,
+    /// Of the requests born since the first trigger began: the share lost.
+    pub lost_share: Estimate,
+    /// Worker time wasted ÷ worker time busy.
+    pub wasted_share: Estimate,
+    /// Verdicts.
+    pub requests: Requests,
+    /// Latency of requests answered in time.
+    pub latency_ok_ms: LatencySummary,
+    /// Latency of the others.
+    pub latency_failed_ms: LatencySummary,
+    /// Events simulated.
+    pub events: u64,
+    /// Warnings that belong to the numbers: few runs, short horizon, censored, limits reached.
+    pub marks: Vec<String>,
+}
+
+/// A scenario over its variants: the content of `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of the program.
+    pub version: String,
+    /// The seed.
+    pub seed: u64,
+    /// Level of every interval.
+    pub level: f64,
+    /// False when the work was interrupted or a limit ended a run.
+    pub complete: bool,
+    /// The variants, in the order of the scenario.
+    #[serde(serialize_with = "as_map")]
+    pub variants: Vec<(String, VariantSummary)>,
+}
+
+/// Writes a list of pairs as an object, in order.
+fn as_map<S: Serializer, K: Serialize, V: Serialize>(
+    pairs: &[(K, V)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}

@@ -1,0 +1,3 @@
+//! Many runs: replications on every core, results in seed order.
+
+pub mod result;

@@ -1,0 +1,10 @@
+//! Stormlab: a retry-storm simulation and analysis lab.
+
+pub mod analysis;
+pub mod experiment;
+pub mod measure;
+pub mod policy;
+pub mod random;
+pub mod scenario;
+pub mod stats;
+pub mod units;

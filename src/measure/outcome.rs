@@ -1,0 +1,78 @@
+//! What one run came to: the numbers that are compared between runs.
+
+use serde::Serialize;
+
+use crate::measure::record::Ending;
+use crate::measure::record::Verdicts;
+
+/// What became of one run (validation of recovery: see `storm.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunClass {
+    /// The criteria never failed after the first trigger began.
+    Unaffected,
+    /// Goodput came back into its band to stay.
+    Recovered,
+    /// Censored, with a backlog that falls fast enough to empty.
+    Recovering,
+    /// Censored, and not recovering.
+    Stuck,
+}
+
+/// Amplification of one service: attempts that reached it ÷ requests born and not shed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Amplification {
+    /// Over the run from time 0; `None` below 100 births.
+    pub whole: Option<f64>,
+    /// The largest value over a sliding recovery window.
+    pub peak: Option<f64>,
+    /// From the end of the last trigger to the horizon.
+    pub after_trigger: Option<f64>,
+    /// The share of attempts at this service, from time 0, by reason: first, after timeout, after
+    /// refusal, after error.
+    pub by_reason: [u64; 4],
+}
+
+/// A span of time that may not have ended when the run did.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Survival {
+    /// Seconds until the event, or until the run could no longer tell.
+    pub time_s: f64,
+    /// Did the event happen? If not, `time_s` is a lower bound (the run is censored).
+    pub happened: bool,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunOutcome {
+    /// Which replication.
+    pub replication: u32,
+    /// How the run ended.
+    pub ending: Ending,
+    /// What became of it.
+    pub class: RunClass,
+    /// From the last trigger's end until goodput is back to stay.
+    pub recovery: Survival,
+    /// The same from the first operator action, where there is one.
+    pub recovery_after_action: Option<Survival>,
+    /// From the last trigger's end until amplification is back to stay, per the same rule.
+    pub amplification_recovery: Survival,
+    /// From the last trigger's end until the backlog is back to stay.
+    pub drain: Survival,
+    /// Per service.
+    pub amplification: Vec<Amplification>,
+    /// `ok` verdicts ÷ births not shed, before the first trigger, during, after the last.
+    pub goodput_ratio: [Option<f64>; 3],
+    /// Of the requests born since the first trigger began and not shed: the share that failed or
+    /// was late (open ones left out).
+    pub lost_share: Option<f64>,
+    /// Attempts that reached any service ÷ attempts its control twin would have needed is not
+    /// known here; this is worker time wasted ÷ worker time busy, all services, from time 0.
+    pub wasted_share: Option<f64>,
+    /// Verdicts of all populations together.
+    pub verdicts: Verdicts,
+    /// Events of the run.
+    pub events: u64,
+    /// Fingerprint of the run.
+    pub fingerprint: u64,
+}

@@ -1,0 +1,3 @@
+//! Text in, checked model out.
+
+pub mod model;

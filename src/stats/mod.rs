@@ -1,0 +1,3 @@
+//! Numbers in, numbers out; knows nothing of retries.
+
+pub mod histogram;

@@ -2,3 +2,6 @@
 
 pub mod outcome;
 pub mod record;
+pub mod recorder;
+
+pub use recorder::simulate;

@@ -1,0 +1,167 @@
+//! Conservation laws, checked at the end of every run, in every build.
+//!
+//! The counters here are kept apart from the measures: a bug that hides in one shows in the
+//! other. A broken law is a bug of ours, never a warning.
+//!
+//! Source: the invariants that hold for any open or closed network of queues; Little's law as an
+//! identity of integers.
+
+use crate::engine::calendar::Counts;
+use crate::units::SimTime;
+
+/// What a run counts for its audit.
+#[derive(Debug, Default)]
+pub(super) struct Audit {
+    /// Requests born, shed ones included.
+    pub(super) born: u64,
+    /// Requests ended, shed ones included.
+    pub(super) ended: u64,
+    /// Attempts sent, lost ones included.
+    pub(super) sent: u64,
+    /// Attempts lost on the way.
+    pub(super) lost: u64,
+    /// Failures that a retry layer heard of.
+    pub(super) failures: u64,
+    /// Retries granted.
+    pub(super) granted: u64,
+    /// Retries sent on their way.
+    pub(super) retried: u64,
+    /// Back-offs cut short because the call ended otherwise.
+    pub(super) cut_short: u64,
+    pub(super) services: Vec<ServiceAudit>,
+    back_off: BackOffAudit,
+}
+
+/// What happened at one service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ServiceAudit {
+    /// Attempts that reached it.
+    pub(super) reached: u64,
+    /// Turned away on arrival.
+    pub(super) refused: u64,
+    /// Let in.
+    pub(super) admitted: u64,
+    /// Answered by the handler.
+    pub(super) answered: u64,
+    /// Ended inside without an answer of the handler.
+    pub(super) removed: u64,
+    /// Nanoseconds that attempts waited for a worker, those over.
+    pub(super) waited: u128,
+    /// Nanoseconds that attempts were present, those over.
+    pub(super) stayed: u128,
+}
+
+/// Little's identity for the calls in back-off: the integral of their number against the sum of
+/// their stays, as the moments of leaving less those of entering.
+#[derive(Clone, Copy, Debug, Default)]
+struct BackOffAudit {
+    inside: i64,
+    changed_at: u64,
+    integral: i128,
+    stays: i128,
+}
+
+/// What is left at the end of a run, counted from the records themselves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left {
+    pub(super) requests: u64,
+    pub(super) travelling: u64,
+    pub(super) backing_off: u64,
+    pub(super) services: Vec<ServiceLeft>,
+    pub(super) calendar: Counts,
+    pub(super) pending: u64,
+}
+
+/// What is left at one service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ServiceLeft {
+    pub(super) present: u64,
+    /// Nanoseconds those present have stayed.
+    pub(super) staying: u128,
+    /// Nanoseconds those waiting have waited.
+    pub(super) waiting: u128,
+    /// The server's own integrals: present, waiting.
+    pub(super) integrals: [u128; 2],
+    /// The server's levels agree with its replicas, within their bounds.
+    pub(super) sound: bool,
+}
+
+impl Audit {
+    pub(super) fn new(services: usize) -> Self {
+        Self { services: vec![ServiceAudit::default(); services], ..Self::default() }
+    }
+
+    /// A call enters (+1) or leaves (−1) its back-off.
+    #[inline(always)]
+    pub(super) fn back_off_changed(&mut self, now: SimTime, by: i32) {
+        let now = now.as_nanos();
+        let level = &mut self.back_off;
+        level.integral += i128::from(level.inside) * i128::from(now - level.changed_at);
+        level.changed_at = now;
+        level.inside += i64::from(by);
+        level.stays -= i128::from(by) * i128::from(now);
+    }
+
+    /// Checks every law against what is left at `end`.
+    ///
+    /// # Errors
+    /// The first law that does not hold, with both sides.
+    pub(super) fn close(&self, end: SimTime, left: &Left) -> Result<(), String> {
+        let law = |name: &str, one: i128, other: i128| {
+            if one == other { Ok(()) } else { Err(format!("{name}: {one} against {other}")) }
+        };
+        let sum =
+            |of: fn(&ServiceAudit) -> u64| i128::from(self.services.iter().map(of).sum::<u64>());
+        let int = |count: u64| i128::from(count);
+        law("requests born = ended + open", int(self.born), int(self.ended + left.requests))?;
+        law(
+            "attempts sent = lost + travelling + reached",
+            int(self.sent),
+            int(self.lost + left.travelling) + sum(|s| s.reached),
+        )?;
+        law(
+            "retries granted = sent + cut short + waiting",
+            int(self.granted),
+            int(self.retried + self.cut_short + left.backing_off),
+        )?;
+        if self.granted > self.failures {
+            return Err(format!("{} retries for {} failures", self.granted, self.failures));
+        }
+        let counts = left.calendar;
+        law(
+            "events scheduled = taken + beyond the end + pending",
+            int(counts.pushed),
+            int(counts.popped + counts.beyond + left.pending),
+        )?;
+        let level = self.back_off;
+        let last = i128::from(level.inside) * i128::from(end.as_nanos() - level.changed_at);
+        law(
+            "Little's law, back-off",
+            level.integral + last,
+            level.stays + i128::from(level.inside) * i128::from(end.as_nanos()),
+        )?;
+        for (index, (service, left)) in self.services.iter().zip(&left.services).enumerate() {
+            let law = |name: &str, one: u128, other: u128| {
+                if one == other {
+                    Ok(())
+                } else {
+                    Err(format!("service {index}: {name}: {one} against {other}"))
+                }
+            };
+            law(
+                "reached = refused + admitted",
+                service.reached.into(),
+                (service.refused + service.admitted).into(),
+            )?;
+            law(
+                "admitted = answered + removed + present",
+                service.admitted.into(),
+                (service.answered + service.removed + left.present).into(),
+            )?;
+            law("Little's law, present", left.integrals[0], service.stayed + left.staying)?;
+            law("Little's law, waiting", left.integrals[1], service.waited + left.waiting)?;
+            law("levels within bounds", 1, u128::from(left.sound))?;
+        }
+        Ok(())
+    }
+}

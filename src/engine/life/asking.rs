@@ -1,0 +1,557 @@
+//! The asking side: a call walks its policy inwards, its outcome walks back outwards.
+
+use crate::engine::caller::Call;
+use crate::engine::caller::Flags;
+use crate::engine::caller::InLine;
+use crate::engine::caller::Memory;
+use crate::engine::caller::NOBODY;
+use crate::engine::caller::Parent;
+use crate::engine::caller::Room;
+use crate::engine::event::Kind;
+use crate::engine::life::Attempt;
+use crate::engine::life::LONGEST_CHAIN;
+use crate::engine::life::Life;
+use crate::engine::life::Stage;
+use crate::engine::observe::Cause;
+use crate::engine::observe::LimitKind;
+use crate::engine::observe::Observer;
+use crate::engine::observe::Reason;
+use crate::engine::plan::EdgePlan;
+use crate::policy::breaker::Breaker;
+use crate::policy::breaker::Settled;
+use crate::policy::limiter::Entry;
+use crate::policy::outcome::Class;
+use crate::policy::stack::Layer;
+use crate::random::Purpose;
+use crate::random::mix;
+use crate::scenario::model::Balance;
+use crate::scenario::model::Cancellation;
+use crate::units::Duration;
+use crate::units::SimTime;
+
+const GONE: u32 = 1 << 31;
+
+/// The `caller` of an attempt whose caller has left and has sent word of it, by the sequence
+/// number of that word.
+pub(super) const fn gone(sequence: u32) -> u32 {
+    sequence | GONE
+}
+
+/// Has the caller of an attempt left?
+#[inline(always)]
+pub(super) const fn is_gone(caller: u32) -> bool {
+    caller & GONE != 0
+}
+
+impl<'p, O: Observer> Life<'p, O> {
+    /// R2: a client or a handler makes a call along an edge.
+    pub(super) fn call(&mut self, parent: Parent, edge: usize, key: u64) {
+        let plan = &self.plans[self.plan];
+        let tries = u32::from(plan.edges[edge].retry.is_none());
+        let slot = self.calls.insert(Call {
+            key,
+            parent,
+            attempt: NOBODY,
+            timer: 0,
+            tries,
+            edge: edge as u16,
+            plan: self.plan as u8,
+            flags: Flags::default(),
+            reason: Reason::First,
+        });
+        if plan.remembers {
+            if self.memories.len() <= slot as usize {
+                self.memories.resize(slot as usize + 1, Memory::NEW);
+            }
+            self.memories[slot as usize] = Memory::NEW;
+        }
+        if let Err(attempt) = parent.slot() {
+            self.attempts[attempt].child = slot;
+        }
+        self.observer.call_began(self.calendar.now(), edge);
+        self.walk(slot, 0);
+    }
+
+    /// R3: a call walks its policy from layer `from` inwards; whoever comes through is sent.
+    fn walk(&mut self, slot: u32, from: usize) {
+        let now = self.calendar.now();
+        let call = self.calls[slot];
+        let edge = self.edge_of(&call);
+        for (index, layer) in edge.layers.iter().enumerate().skip(from) {
+            match layer {
+                Layer::Bulkhead => match self.enter_bulkhead(slot, &call, edge) {
+                    Entry::Admitted => self.calls[slot].flags.set(Flags::PLACE),
+                    Entry::Queued => {
+                        self.calls[slot].flags.set(Flags::IN_LINE);
+                        return;
+                    }
+                    Entry::Rejected => return self.reject(slot, index, Class::BulkheadFull),
+                },
+                Layer::Timeout => {
+                    let timer = self.calendar.after(edge.timeout, Kind::CallTimesOut, slot);
+                    let memory = &mut self.memories[slot as usize];
+                    memory.ends_at = now + edge.timeout;
+                    memory.timer = timer;
+                }
+                Layer::Retry => self.begin_try(slot, &call, edge),
+                Layer::Breaker => {
+                    let Some(breaker) = &edge.breaker else { continue };
+                    let index_of_state = breaker.index(self.instance_of(call.parent));
+                    let state = self.states[self.states_of[call.plan as usize]]
+                        .breakers
+                        .get(index_of_state, Breaker::default);
+                    let Some(permit) = state.admit(&breaker.config, now) else {
+                        return self.reject(slot, index, Class::BreakerOpen);
+                    };
+                    self.memories[slot as usize].permit = Some(permit);
+                    self.calls[slot].flags.set(Flags::PERMIT);
+                }
+                Layer::AttemptTimeout => self.set_attempt_timer(slot, edge),
+            }
+        }
+        self.send(slot, edge);
+    }
+
+    /// A layer turned the call or the try away: an outcome, but not an attempt.
+    fn reject(&mut self, slot: u32, layer: usize, class: Class) {
+        let edge = self.calls[slot].edge as usize;
+        self.observer.rejected(self.calendar.now(), edge, class);
+        self.settle(slot, layer, Err(class));
+    }
+
+    /// The retry layer lets another try through.
+    #[inline(always)]
+    fn begin_try(&mut self, slot: u32, call: &Call, edge: &EdgePlan) {
+        self.calls[slot].tries += 1;
+        if call.tries == 0
+            && let Some(retry) = &edge.retry
+            && let Some(budget) = &retry.budget
+        {
+            let index = budget.index(self.instance_of(call.parent));
+            let states = &mut self.states[self.states_of[call.plan as usize]];
+            let now = self.calendar.now();
+            states.budget(index, &budget.config).call_started(&budget.config, now);
+        }
+    }
+
+    /// The time of an attempt begins to run.
+    #[inline(always)]
+    fn set_attempt_timer(&mut self, slot: u32, edge: &EdgePlan) {
+        let timer = match (edge.constant_timeout, &edge.attempt_timeout) {
+            (Some(span), _) => {
+                self.calendar.after_in_ring(edge.ring, span, Kind::AttemptTimesOut, slot)
+            }
+            (None, Some(timeout)) => {
+                let Call { key, tries, .. } = self.calls[slot];
+                let draw = self.keys.draw(Purpose::AttemptTimeout, key, tries);
+                self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
+            }
+            (None, None) => return,
+        };
+        self.calls[slot].timer = timer;
+    }
+
+    /// R4: an attempt is sent to one replica, and may be lost on the way.
+    #[inline(always)]
+    fn send(&mut self, slot: u32, edge: &'p EdgePlan) {
+        let now = self.calendar.now();
+        let Call { key, parent, tries, edge: edge_index, reason, .. } = self.calls[slot];
+        let deadline = self.deadline_of(parent);
+        if now >= deadline {
+            self.settle(slot, edge.layers.len(), Err(Class::DeadlinePassed));
+            return;
+        }
+        self.audit.sent += 1;
+        let key = mix(key, u64::from(tries));
+        if let Some(loss) = edge.loss
+            && loss.happens(self.keys.draw(Purpose::Loss, key, 0))
+        {
+            self.audit.lost += 1;
+            return;
+        }
+        let replica = self.choose_replica(edge_index as usize, edge, key);
+        let attempt = self.attempts.insert(Attempt {
+            key,
+            arrived_at: now,
+            started_at: now,
+            caller: slot,
+            child: NOBODY,
+            work_ends: 0,
+            edge: edge_index,
+            replica,
+            step: 0,
+            stage: Stage::Travelling,
+            holds_worker: false,
+            reason,
+            failure: None,
+        });
+        if self.has_deadlines {
+            if self.deadlines.len() <= attempt as usize {
+                self.deadlines.resize(attempt as usize + 1, SimTime::NEVER);
+            }
+            self.deadlines[attempt as usize] = deadline;
+        }
+        self.calls[slot].attempt = attempt;
+        let latency = self.latency(edge, Purpose::Latency, key);
+        self.calendar.after(latency, Kind::AttemptArrives, attempt);
+    }
+
+    #[inline(always)]
+    fn choose_replica(&mut self, index: usize, edge: &EdgePlan, key: u64) -> u16 {
+        if edge.replicas == 1 {
+            return 0;
+        }
+        match self.model.services[edge.target].balance {
+            Balance::RoundRobin => {
+                let turn = self.turns[index];
+                self.turns[index] = if turn + 1 == edge.replicas { 0 } else { turn + 1 };
+                turn as u16
+            }
+            Balance::Random => {
+                let draw = self.keys.draw(Purpose::Balance, key, 0);
+                ((f64::from(edge.replicas) * draw.get()) as u32).min(edge.replicas - 1) as u16
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn latency(&self, edge: &EdgePlan, purpose: Purpose, key: u64) -> Duration {
+        if edge.instant {
+            return Duration::ZERO;
+        }
+        match edge.latency.as_constant() {
+            Some(span) => span,
+            None => edge.latency.sample(self.keys.draw(purpose, key, 0)),
+        }
+    }
+
+    /// R9: a reply reaches its caller, who may have left.
+    pub(super) fn hear(&mut self, attempt: u32) {
+        let Attempt { caller, failure, .. } = self.attempts[attempt];
+        self.release_attempt(attempt);
+        if is_gone(caller) {
+            return;
+        }
+        self.calls[caller].attempt = NOBODY;
+        let layers = self.edge_of(&self.calls[caller]).layers.len();
+        self.settle(caller, layers, failure.map_or(Ok(()), Err));
+    }
+
+    /// R10: an outcome walks the layers outwards, from below layer `from`.
+    pub(super) fn settle(&mut self, slot: u32, from: usize, outcome: Result<(), Class>) {
+        let now = self.calendar.now();
+        let call = self.calls[slot];
+        let edge = self.edge_of(&call);
+        let mut cause = cause_of(outcome);
+        for layer in edge.layers[..from].iter().rev() {
+            match layer {
+                Layer::AttemptTimeout => self.calls[slot].timer = 0,
+                Layer::Breaker => self.settle_breaker(slot, outcome),
+                Layer::Retry => match self.decide(slot, edge, outcome) {
+                    Decision::Wait(wait) => return self.back_off(slot, wait, outcome),
+                    Decision::End(end) => cause = end,
+                },
+                Layer::Timeout => self.memories[slot as usize].timer = 0,
+                Layer::Bulkhead => self.leave_bulkhead(slot),
+            }
+        }
+        self.calls.free(slot);
+        debug_assert!(now == self.calendar.now());
+        match call.parent.slot() {
+            Ok(request) => self.end_request(request, outcome.map_err(|_| cause)),
+            Err(attempt) => self.handler_hears(attempt, outcome),
+        }
+    }
+
+    /// R10: what the retry layer makes of an outcome.
+    #[inline(always)]
+    fn decide(&mut self, slot: u32, edge: &EdgePlan, outcome: Result<(), Class>) -> Decision {
+        let now = self.calendar.now();
+        let call = self.calls[slot];
+        let deadline = self.deadline_of(call.parent);
+        let Some(retry) = &edge.retry else { return Decision::End(cause_of(outcome)) };
+        let instance = if retry.budget.is_some() { self.instance_of(call.parent) } else { 0 };
+        let states = self.states_of[call.plan as usize];
+        let mut budget = retry.budget.as_ref().map(|budget| {
+            let state = self.states[states].budget(budget.index(instance), &budget.config);
+            (state, &budget.config)
+        });
+        let class = match outcome {
+            Ok(()) => {
+                if let Some((state, config)) = &mut budget {
+                    state.attempt_succeeded(config, now, call.tries == 1);
+                }
+                return Decision::End(Cause::Attempts);
+            }
+            Err(class) => class,
+        };
+        if let Some((state, config)) = &mut budget {
+            state.attempt_failed(config, now, class);
+        }
+        self.audit.failures += 1;
+        if !retry.on.contains(class) {
+            return Decision::End(match cause_of(outcome) {
+                Cause::Attempts => Cause::NotRetried,
+                local => local,
+            });
+        }
+        if call.tries >= retry.max_attempts {
+            return Decision::End(Cause::Attempts);
+        }
+        let draw = self.keys.draw(Purpose::Backoff, call.key, call.tries);
+        let wait = if retry.decorrelated {
+            let memory = &mut self.memories[slot as usize];
+            let wait = retry.backoff.wait(call.tries, memory.previous_wait, draw);
+            memory.previous_wait = Some(wait);
+            wait
+        } else {
+            retry.backoff.wait(call.tries, None, draw)
+        };
+        if edge.timeout != Duration::MAX && now + wait >= self.memories[slot as usize].ends_at {
+            return Decision::End(Cause::Time);
+        }
+        if now + wait >= deadline {
+            return Decision::End(Cause::Time);
+        }
+        if let Some((state, config)) = &mut budget
+            && !state.may_retry(config, now)
+        {
+            self.observer.denied(now, call.edge as usize);
+            return Decision::End(Cause::Budget);
+        }
+        Decision::Wait(wait)
+    }
+
+    /// Exactly one next try is scheduled.
+    #[inline(always)]
+    fn back_off(&mut self, slot: u32, wait: Duration, outcome: Result<(), Class>) {
+        let now = self.calendar.now();
+        self.audit.granted += 1;
+        let timer = self.calendar.after(wait, Kind::RetryDue, slot);
+        if wait.is_zero()
+            && let Some(memory) = self.memories.get_mut(slot as usize)
+        {
+            memory.chain = if memory.chained_at == now { memory.chain + 1 } else { 1 };
+            memory.chained_at = now;
+            if memory.chain > LONGEST_CHAIN {
+                self.stopped_by = Some(LimitKind::NoProgress);
+            }
+        }
+        let call = &mut self.calls[slot];
+        call.timer = timer;
+        call.flags.set(Flags::BACKING_OFF);
+        if let Err(class) = outcome {
+            call.reason = Reason::after(class);
+        }
+        let edge = call.edge as usize;
+        self.observer.backs_off(now, edge, wait);
+        self.change_backing_off(edge, 1);
+    }
+
+    /// A back-off is over.
+    pub(super) fn retry(&mut self, slot: u32) {
+        let call = &mut self.calls[slot];
+        call.timer = 0;
+        call.flags.take(Flags::BACKING_OFF);
+        let edge = call.edge as usize;
+        let call = *call;
+        self.audit.retried += 1;
+        self.change_backing_off(edge, -1);
+        let layers = &self.edge_of(&call).layers;
+        let at = layers.iter().position(|layer| *layer == Layer::Retry).unwrap_or(0);
+        self.walk(slot, at);
+    }
+
+    /// The time of an attempt has run out: the caller stops listening for it.
+    pub(super) fn time_out_attempt(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        self.observer.timed_out(self.calendar.now(), call.edge as usize);
+        self.calls[slot].timer = 0;
+        self.abandon_attempt(slot, true);
+        let at = self.position(&call, Layer::AttemptTimeout);
+        self.release_inside(slot, at + 1);
+        self.settle(slot, at, Err(Class::Timeout));
+    }
+
+    /// The time of a whole call has run out.
+    pub(super) fn time_out_call(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        self.memories[slot as usize].timer = 0;
+        self.abandon_attempt(slot, true);
+        let at = self.position(&call, Layer::Timeout);
+        self.release_inside(slot, at + 1);
+        self.settle(slot, at, Err(Class::DeadlinePassed));
+    }
+
+    /// A call ends because whoever made it is no more, or was told to stop. `tell`: the callee
+    /// hears of it.
+    pub(super) fn abort_call(&mut self, slot: u32, tell: bool) {
+        self.abandon_attempt(slot, tell);
+        self.release_inside(slot, 0);
+        self.calls.free(slot);
+    }
+
+    /// Nobody waits for the call's attempt any more. R9: the server learns of it only where it is
+    /// told.
+    fn abandon_attempt(&mut self, slot: u32, tell: bool) {
+        let attempt = std::mem::replace(&mut self.calls[slot].attempt, NOBODY);
+        if attempt == NOBODY {
+            return;
+        }
+        let edge = self.edge_of(&self.calls[slot]);
+        let told = tell && self.model.services[edge.target].cancellation != Cancellation::None;
+        self.attempts[attempt].caller = if told && self.attempts[attempt].stage != Stage::Replying {
+            let key = self.attempts[attempt].key;
+            let latency = self.latency(edge, Purpose::CancelLatency, key);
+            gone(self.calendar.after(latency, Kind::CancelArrives, attempt))
+        } else {
+            NOBODY
+        };
+    }
+
+    /// Gives back what the layers from `from` inwards hold, without an outcome.
+    fn release_inside(&mut self, slot: u32, from: usize) {
+        let call = self.calls[slot];
+        for layer in self.edge_of(&call).layers[from..].iter().rev() {
+            match layer {
+                Layer::AttemptTimeout => self.calls[slot].timer = 0,
+                Layer::Timeout => self.memories[slot as usize].timer = 0,
+                Layer::Breaker => self.settle_permit(slot, Settled::Ignored),
+                Layer::Bulkhead => self.leave_bulkhead(slot),
+                Layer::Retry => {
+                    if self.calls[slot].flags.take(Flags::BACKING_OFF) {
+                        self.calls[slot].timer = 0;
+                        self.audit.cut_short += 1;
+                        self.change_backing_off(call.edge as usize, -1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle_breaker(&mut self, slot: u32, outcome: Result<(), Class>) {
+        let call = self.calls[slot];
+        let Some(breaker) = &self.edge_of(&call).breaker else { return };
+        let settled = breaker.config.judge(outcome.err());
+        self.settle_permit(slot, settled);
+    }
+
+    fn settle_permit(&mut self, slot: u32, settled: Settled) {
+        if !self.calls[slot].flags.take(Flags::PERMIT) {
+            return;
+        }
+        let now = self.calendar.now();
+        let call = self.calls[slot];
+        let Some(breaker) = &self.edge_of(&call).breaker else { return };
+        let index = breaker.index(self.instance_of(call.parent));
+        let Some(permit) = self.memories[slot as usize].permit.take() else { return };
+        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let state = states.breakers.get(index, Breaker::default);
+        state.settle(&breaker.config, permit, now, settled);
+    }
+
+    fn enter_bulkhead(&mut self, slot: u32, call: &Call, edge: &EdgePlan) -> Entry {
+        let Some(bulkhead) = &edge.bulkhead else { return Entry::Admitted };
+        let index = bulkhead.index(self.instance_of(call.parent));
+        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let room = states.bulkheads.get(index, Room::default);
+        let entry = room.bulkhead.enter(&bulkhead.config);
+        if entry == Entry::Queued {
+            room.line.push_back(InLine { slot, key: call.key });
+        }
+        entry
+    }
+
+    /// Gives back a place, or a place in the line; the next in line may go on.
+    fn leave_bulkhead(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        let Some(bulkhead) = &self.edge_of(&call).bulkhead else { return };
+        let index = bulkhead.index(self.instance_of(call.parent));
+        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let room = states.bulkheads.get(index, Room::default);
+        let flags = &mut self.calls[slot].flags;
+        if flags.take(Flags::IN_LINE) {
+            room.bulkhead.leave_queue();
+            // Its place in the line stays, and is passed over when its turn comes.
+            if room.line.len() > 64 && room.line.len() > 4 * room.bulkhead.waiting() as usize {
+                let calls = &self.calls;
+                room.line.retain(|waiting| waiting.is_in_line(calls));
+            }
+            return;
+        }
+        let called = flags.take(Flags::CALLED);
+        if !flags.take(Flags::PLACE) && !called {
+            return;
+        }
+        if room.bulkhead.leave(&bulkhead.config) {
+            while let Some(next) = room.line.pop_front() {
+                if next.is_in_line(&self.calls) {
+                    let flags = &mut self.calls[next.slot].flags;
+                    flags.take(Flags::IN_LINE);
+                    flags.set(Flags::CALLED);
+                    self.called.push_back(next.slot);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Calls that were given a place in a bulkhead go on, in the order in which they were called.
+    pub(super) fn let_in(&mut self) {
+        while let Some(slot) = self.called.pop_front() {
+            let flags = &mut self.calls[slot].flags;
+            if !flags.take(Flags::CALLED) {
+                continue; // It was given up meanwhile.
+            }
+            flags.set(Flags::PLACE);
+            let call = self.calls[slot];
+            let at = self.position(&call, Layer::Bulkhead);
+            self.walk(slot, at + 1);
+        }
+    }
+
+    /// The instance of the caller's group that makes a call.
+    #[inline(always)]
+    fn instance_of(&self, parent: Parent) -> u32 {
+        match parent.slot() {
+            Ok(request) => self.requests[request].client,
+            Err(attempt) => u32::from(self.attempts[attempt].replica),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn edge_of(&self, call: &Call) -> &'p EdgePlan {
+        &self.plans[call.plan as usize].edges[call.edge as usize]
+    }
+
+    fn position(&self, call: &Call, layer: Layer) -> usize {
+        let layers = &self.edge_of(call).layers;
+        layers.iter().position(|other| *other == layer).unwrap_or(layers.len())
+    }
+
+    fn change_backing_off(&mut self, edge: usize, by: i32) {
+        let now = self.calendar.now();
+        let level = &mut self.edge_levels[edge];
+        level.integrate(now);
+        level.now = level.now.wrapping_add_signed(by);
+        self.audit.back_off_changed(now, by);
+    }
+}
+
+/// What the retry layer decides.
+enum Decision {
+    /// Another try, after this wait.
+    Wait(Duration),
+    /// The call ends; the cause, if it failed.
+    End(Cause),
+}
+
+/// Why a call fails whose last outcome nobody retries.
+fn cause_of(outcome: Result<(), Class>) -> Cause {
+    match outcome {
+        Err(Class::BreakerOpen) => Cause::Breaker,
+        Err(Class::BulkheadFull) => Cause::Bulkhead,
+        Err(Class::DeadlinePassed) => Cause::Time,
+        _ => Cause::Attempts,
+    }
+}

@@ -1,0 +1,46 @@
+//! The end of a run: what is left, counted from the records, for the audit.
+
+use crate::engine::audit::Left;
+use crate::engine::audit::ServiceLeft;
+use crate::engine::life::Life;
+use crate::engine::life::Stage;
+use crate::engine::observe::Observer;
+use crate::units::SimTime;
+
+impl<O: Observer> Life<'_, O> {
+    /// Holds every conservation law against what is left at `end`.
+    pub(super) fn close_audit(&mut self, end: SimTime) -> Result<(), String> {
+        let mut left = Left {
+            requests: self.requests.len() as u64,
+            backing_off: self.edge_levels.iter().map(|level| u64::from(level.now)).sum(),
+            services: vec![ServiceLeft::default(); self.servers.len()],
+            calendar: self.calendar.counts(),
+            pending: self.calendar.pending() as u64,
+            ..Left::default()
+        };
+        for (index, (left, server)) in left.services.iter_mut().zip(&mut self.servers).enumerate() {
+            server.end_window(end);
+            let [present, waiting, _] = server.integrals();
+            left.integrals = [present, waiting];
+            left.sound = server.is_sound(&self.plans[self.plan].model.services[index]);
+        }
+        for slot in self.attempts.in_use() {
+            let attempt = &self.attempts[slot];
+            let service = self.plans[self.plan].edges[attempt.edge as usize].target;
+            let left_there = &mut left.services[service];
+            let stay = u128::from(end.since(attempt.arrived_at).as_nanos());
+            match attempt.stage {
+                Stage::Travelling | Stage::Recalled => left.travelling += 1,
+                Stage::Waiting | Stage::Working | Stage::Calling => {
+                    left_there.present += 1;
+                    left_there.staying += stay;
+                    if attempt.stage == Stage::Waiting {
+                        left_there.waiting += stay;
+                    }
+                }
+                Stage::Removed | Stage::Replying | Stage::Over => {}
+            }
+        }
+        self.audit.close(end, &left)
+    }
+}

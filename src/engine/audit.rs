@@ -28,7 +28,6 @@ pub(super) struct Audit {
     pub(super) retried: u64,
     /// Back-offs cut short because the call ended otherwise.
     pub(super) cut_short: u64,
-    pub(super) services: Vec<ServiceAudit>,
     back_off: BackOffAudit,
 }
 
@@ -72,9 +71,10 @@ pub(super) struct Left {
     pub(super) pending: u64,
 }
 
-/// What is left at one service.
+/// What happened and what is left at one service.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServiceLeft {
+    pub(super) counted: ServiceAudit,
     pub(super) present: u64,
     /// Nanoseconds those present have stayed.
     pub(super) staying: u128,
@@ -87,10 +87,6 @@ pub(super) struct ServiceLeft {
 }
 
 impl Audit {
-    pub(super) fn new(services: usize) -> Self {
-        Self { services: vec![ServiceAudit::default(); services], ..Self::default() }
-    }
-
     /// A call enters (+1) or leaves (−1) its back-off.
     #[inline(always)]
     pub(super) fn back_off_changed(&mut self, now: SimTime, by: i32) {
@@ -110,14 +106,13 @@ impl Audit {
         let law = |name: &str, one: i128, other: i128| {
             if one == other { Ok(()) } else { Err(format!("{name}: {one} against {other}")) }
         };
-        let sum =
-            |of: fn(&ServiceAudit) -> u64| i128::from(self.services.iter().map(of).sum::<u64>());
+        let reached: u64 = left.services.iter().map(|service| service.counted.reached).sum();
         let int = |count: u64| i128::from(count);
         law("requests born = ended + open", int(self.born), int(self.ended + left.requests))?;
         law(
             "attempts sent = lost + travelling + reached",
             int(self.sent),
-            int(self.lost + left.travelling) + sum(|s| s.reached),
+            int(self.lost + left.travelling + reached),
         )?;
         law(
             "retries granted = sent + cut short + waiting",
@@ -131,7 +126,7 @@ impl Audit {
         law(
             "events scheduled = taken + beyond the end + pending",
             int(counts.pushed),
-            int(counts.popped + counts.beyond + left.pending),
+            int(counts.popped + counts.taken_back + counts.beyond + left.pending),
         )?;
         let level = self.back_off;
         let last = i128::from(level.inside) * i128::from(end.as_nanos() - level.changed_at);
@@ -140,7 +135,8 @@ impl Audit {
             level.integral + last,
             level.stays + i128::from(level.inside) * i128::from(end.as_nanos()),
         )?;
-        for (index, (service, left)) in self.services.iter().zip(&left.services).enumerate() {
+        for (index, left) in left.services.iter().enumerate() {
+            let service = left.counted;
             let law = |name: &str, one: u128, other: u128| {
                 if one == other {
                     Ok(())

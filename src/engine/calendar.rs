@@ -32,6 +32,8 @@ pub(super) struct Calendar {
     /// Events after this moment will never happen and are not kept.
     end: u64,
     sequence: u32,
+    /// What happens at this instant, when it is one event only: the usual case.
+    instant: Event,
     lanes: [VecDeque<(u32, u32)>; CLASSES],
     in_lanes: u8,
     rings: Vec<VecDeque<Event>>,
@@ -39,16 +41,21 @@ pub(super) struct Calendar {
     ring_head: Event,
     ring_of_head: usize,
     wheel: Wheel,
+    /// The smaller of the heads of rings and wheel.
+    head: Event,
     counts: Counts,
 }
 
-/// What went in and out, for the audit: pushed = popped + beyond + left.
+/// What went in and out, for the audit:
+/// pushed = popped + taken back + beyond + left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Events scheduled.
     pub(super) pushed: u64,
     /// Events taken out, stale ones included.
     pub(super) popped: u64,
+    /// Timeouts taken back before their turn.
+    pub(super) taken_back: u64,
     /// Events after the end of the run.
     pub(super) beyond: u64,
 }
@@ -60,12 +67,14 @@ impl Calendar {
             now: 0,
             end: end.as_nanos().min(MAX_TIME),
             sequence: 0,
+            instant: Event::NONE,
             lanes: Default::default(),
             in_lanes: 0,
             rings: vec![VecDeque::new(); rings],
             ring_head: Event::NONE,
             ring_of_head: 0,
             wheel: Wheel::default(),
+            head: Event::NONE,
             counts: Counts::default(),
         }
     }
@@ -78,7 +87,8 @@ impl Calendar {
 
     /// Moves the clock on to a moment of control, before which nothing is left to do.
     pub(super) fn advance(&mut self, to: SimTime) {
-        assert!(self.in_lanes == 0 && to.as_nanos() >= self.now, "the clock never goes back");
+        let idle = self.in_lanes == 0 && self.instant == Event::NONE;
+        assert!(idle && to.as_nanos() >= self.now, "the clock never goes back");
         self.now = to.as_nanos();
     }
 
@@ -87,17 +97,16 @@ impl Calendar {
     pub(super) fn after(&mut self, wait: Duration, kind: Kind, slot: u32) -> u32 {
         let sequence = self.next_sequence();
         if wait.is_zero() {
-            let payload = Event::new(0, kind, 0, slot).payload();
-            let class = kind.class();
-            self.lanes[class as usize].push_back((sequence, payload));
-            self.in_lanes |= 1 << class;
+            self.at_this_instant(Event::new(self.now, kind, sequence, slot), kind.class());
+            return sequence;
+        }
+        let at = self.now.saturating_add(wait.as_nanos());
+        if at > self.end {
+            self.counts.beyond += 1;
         } else {
-            let at = self.now.saturating_add(wait.as_nanos());
-            if at > self.end {
-                self.counts.beyond += 1;
-            } else {
-                self.wheel.push(Event::new(at, kind, sequence, slot));
-            }
+            let event = Event::new(at, kind, sequence, slot);
+            self.wheel.push(event);
+            self.head = self.head.min(event);
         }
         sequence
     }
@@ -122,48 +131,95 @@ impl Calendar {
         let ring = &mut self.rings[id];
         if ring.back().is_some_and(|last| *last > event) {
             self.wheel.push(event);
-            return sequence;
+        } else {
+            ring.push_back(event);
+            if event < self.ring_head {
+                self.ring_head = event;
+                self.ring_of_head = id;
+            }
         }
-        ring.push_back(event);
-        if event < self.ring_head {
-            self.ring_head = event;
-            self.ring_of_head = id;
-        }
+        self.head = self.head.min(event);
         sequence
+    }
+
+    /// A timeout is no longer awaited. If it is the last of its ring it is taken back at once: an
+    /// attempt that is turned away in no time leaves nothing behind. Any other stays, and is stale
+    /// when its turn comes.
+    #[inline(always)]
+    pub(super) fn take_back(&mut self, ring: RingId, sequence: u32) {
+        let ring = &mut self.rings[ring.0 as usize];
+        // The head stays where it is: `head` may be cached from it.
+        if ring.len() > 1 && ring.back().is_some_and(|last| last.sequence() == sequence) {
+            ring.pop_back();
+            self.counts.taken_back += 1;
+        }
     }
 
     /// Takes out the next event before `bound`, or nothing.
     #[inline(always)]
     pub(super) fn next(&mut self, bound: SimTime) -> Option<Event> {
-        let in_wheel = self.wheel.first();
-        let head = in_wheel.min(self.ring_head);
-        if self.in_lanes != 0 {
-            let class = self.in_lanes.trailing_zeros() as u8;
-            let lane = &mut self.lanes[class as usize];
-            if let Some(&(sequence, payload)) = lane.front() {
-                let event = Event::packed(self.now, class, sequence, payload);
-                if event < head {
-                    lane.pop_front();
-                    if lane.is_empty() {
-                        self.in_lanes &= !(1 << class);
-                    }
-                    self.counts.popped += 1;
-                    return Some(event);
-                }
-            }
+        if self.instant < self.head {
+            self.counts.popped += 1;
+            return Some(std::mem::replace(&mut self.instant, Event::NONE));
         }
+        if self.in_lanes != 0
+            && let Some(event) = self.next_in_lanes()
+        {
+            return Some(event);
+        }
+        let head = self.head;
         if head.nanos() >= bound.as_nanos() {
             return None;
         }
-        if in_wheel < self.ring_head {
-            self.wheel.pop();
-        } else {
+        if head == self.ring_head {
             self.pop_ring();
+        } else {
+            self.wheel.pop();
         }
+        self.head = self.wheel.first().min(self.ring_head);
         self.counts.popped += 1;
         debug_assert!(head.nanos() >= self.now, "the clock never goes back");
         self.now = head.nanos();
         Some(head)
+    }
+
+    #[inline(always)]
+    fn at_this_instant(&mut self, event: Event, class: u8) {
+        if self.in_lanes == 0 && self.instant == Event::NONE {
+            self.instant = event;
+        } else {
+            self.add_to_lanes(event, class);
+        }
+    }
+
+    /// More than one event at this instant: the lanes take them, and the one that was alone.
+    fn add_to_lanes(&mut self, event: Event, class: u8) {
+        let alone = std::mem::replace(&mut self.instant, Event::NONE);
+        if alone != Event::NONE {
+            self.add_to_lane(alone, alone.kind().class());
+        }
+        self.add_to_lane(event, class);
+    }
+
+    fn add_to_lane(&mut self, event: Event, class: u8) {
+        self.lanes[class as usize].push_back((event.sequence(), event.payload()));
+        self.in_lanes |= 1 << class;
+    }
+
+    fn next_in_lanes(&mut self) -> Option<Event> {
+        let class = self.in_lanes.trailing_zeros() as u8;
+        let lane = &mut self.lanes[class as usize];
+        let &(sequence, payload) = lane.front()?;
+        let event = Event::packed(self.now, class, sequence, payload);
+        if event > self.head {
+            return None;
+        }
+        lane.pop_front();
+        if lane.is_empty() {
+            self.in_lanes &= !(1 << class);
+        }
+        self.counts.popped += 1;
+        Some(event)
     }
 
     /// The rings' ids, in order.
@@ -176,6 +232,7 @@ impl Calendar {
         self.wheel.len()
             + self.lanes.iter().map(VecDeque::len).sum::<usize>()
             + self.rings.iter().map(VecDeque::len).sum::<usize>()
+            + usize::from(self.instant != Event::NONE)
     }
 
     /// Sequence numbers left before they are used up.
@@ -226,6 +283,7 @@ mod tests {
 
     use super::*;
 
+    const LATEST: SimTime = SimTime::from_nanos(MAX_TIME);
     const KINDS: [Kind; 4] = [Kind::WorkEnds, Kind::CallTimesOut, Kind::RetryDue, Kind::Birth];
 
     proptest! {
@@ -250,13 +308,13 @@ mod tests {
                     };
                     heap.push(Reverse(Event::new(calendar.now + wait.as_nanos(), kind, sequence, 5)));
                 }
-                prop_assert_eq!(calendar.next(SimTime::NEVER), heap.pop().map(|event| event.0));
+                prop_assert_eq!(calendar.next(LATEST), heap.pop().map(|event| event.0));
                 prop_assert_eq!(calendar.pending(), heap.len());
             }
             while let Some(Reverse(event)) = heap.pop() {
-                prop_assert_eq!(calendar.next(SimTime::NEVER), Some(event));
+                prop_assert_eq!(calendar.next(LATEST), Some(event));
             }
-            prop_assert_eq!(calendar.next(SimTime::NEVER), None);
+            prop_assert_eq!(calendar.next(LATEST), None);
         }
     }
 
@@ -269,6 +327,6 @@ mod tests {
         calendar.after(Duration::from_nanos(50), Kind::Birth, 0);
         assert_eq!(calendar.next(SimTime::from_nanos(50)), None);
         assert!(calendar.next(SimTime::from_nanos(51)).is_some());
-        assert_eq!(calendar.counts(), Counts { pushed: 3, popped: 1, beyond: 2 });
+        assert_eq!(calendar.counts(), Counts { pushed: 3, popped: 1, taken_back: 0, beyond: 2 });
     }
 }

@@ -46,6 +46,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    #[cfg(test)]
     const ALL: [Self; 9] = [
         Self::Birth,
         Self::UserWakes,
@@ -106,7 +107,17 @@ impl Event {
 
     #[inline(always)]
     pub(super) const fn kind(self) -> Kind {
-        Kind::ALL[(self.payload() >> SLOT_BITS) as usize]
+        match self.payload() >> SLOT_BITS {
+            0 => Kind::Birth,
+            1 => Kind::UserWakes,
+            2 => Kind::AttemptArrives,
+            3 => Kind::WorkEnds,
+            4 => Kind::ReplyArrives,
+            5 => Kind::AttemptTimesOut,
+            6 => Kind::CallTimesOut,
+            7 => Kind::CancelArrives,
+            _ => Kind::RetryDue,
+        }
     }
 
     #[inline(always)]

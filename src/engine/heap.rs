@@ -62,6 +62,11 @@ impl Heap {
         self.events[hole] = last;
     }
 
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }

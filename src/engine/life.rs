@@ -10,6 +10,7 @@ mod asking;
 mod closing;
 mod control;
 
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -68,6 +69,7 @@ struct Attempt {
     /// The sequence number of the end of its work.
     work_ends: u32,
     edge: u16,
+    service: u16,
     replica: u16,
     /// Which of the handler's calls is under way.
     step: u16,
@@ -117,12 +119,14 @@ pub(super) struct Life<'p, O> {
     /// Beside `attempts`, where any population has a deadline.
     deadlines: Vec<SimTime>,
     has_deadlines: bool,
-    servers: Vec<Server>,
+    servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
     /// Requests so far of each closed-loop user; users of all populations in one row.
     asked: Vec<u32>,
     first_user: Vec<u32>,
+    /// Users whose next request follows from the last without a step in time: how often in a row.
+    chains: BTreeMap<u32, u16>,
     /// What the operator sheds of each population.
     shedding: Vec<Vec<(usize, Share)>>,
     /// Whose turn it is at the replicas behind each edge.
@@ -172,17 +176,18 @@ impl<'p, O: Observer> Life<'p, O> {
             attempts: Slab::default(),
             deadlines: Vec::new(),
             has_deadlines: model.populations.iter().any(|p| p.deadline.is_some()),
-            servers: model.services.iter().map(|s| Server::new(s.replicas)).collect(),
+            servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
             asked: Vec::new(),
             first_user: Vec::new(),
+            chains: BTreeMap::new(),
             shedding: vec![Vec::new(); model.populations.len()],
             turns: vec![0; edges],
             edge_levels: vec![BackingOff::default(); edges],
             service_snapshot: vec![ServiceLevel::default(); services],
             edge_snapshot: vec![EdgeLevel::default(); edges],
-            audit: Audit::new(services),
+            audit: Audit::default(),
             fingerprint: 0,
             events: 0,
             peak_attempts: 0,
@@ -251,14 +256,14 @@ impl<'p, O: Observer> Life<'p, O> {
     /// One event. Whatever follows from it is scheduled, not done: nothing here recurs.
     #[inline(always)]
     fn step(&mut self, event: Event) {
-        let slot = event.slot();
+        let (slot, sequence) = (event.slot(), event.sequence());
         // Timers that are no longer awaited are recognised by their sequence number.
         let awaited = match event.kind() {
-            Kind::AttemptTimesOut | Kind::RetryDue => self.calls[slot].timer == event.sequence(),
-            Kind::CallTimesOut => self.memories[slot as usize].timer == event.sequence(),
-            Kind::WorkEnds => self.attempts[slot].work_ends == event.sequence(),
-            Kind::CancelArrives => self.attempts[slot].caller == asking::gone(event.sequence()),
-            _ => true,
+            Kind::Birth | Kind::UserWakes | Kind::AttemptArrives | Kind::ReplyArrives => true,
+            Kind::WorkEnds => self.attempts[slot].work_ends == sequence,
+            Kind::AttemptTimesOut | Kind::RetryDue => self.calls[slot].timer == sequence,
+            Kind::CallTimesOut => self.memories[slot as usize].timer == sequence,
+            Kind::CancelArrives => self.attempts[slot].caller == asking::gone(sequence),
         };
         if !awaited {
             return;
@@ -266,7 +271,7 @@ impl<'p, O: Observer> Life<'p, O> {
         self.note(event);
         match event.kind() {
             Kind::Birth => self.bear(slot as usize),
-            Kind::UserWakes => self.wake(slot, 0),
+            Kind::UserWakes => self.wake(slot),
             Kind::AttemptArrives => self.arrive(slot),
             Kind::WorkEnds => self.end_work(slot),
             Kind::ReplyArrives => self.hear(slot),
@@ -307,12 +312,13 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// R1: a closed-loop user asks.
-    fn wake(&mut self, user: u32, chain: u16) {
+    fn wake(&mut self, user: u32) {
         let population = self.first_user.partition_point(|first| *first <= user) - 1;
         let client = user - self.first_user[population];
         self.asked[user as usize] += 1;
         let key = self.user_key(population, client, self.asked[user as usize]);
         let born_at = self.calendar.now();
+        let chain = self.chains.remove(&user).unwrap_or(0);
         self.begin(Request { key, born_at, client, population: population as u16, chain });
     }
 
@@ -362,19 +368,14 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         };
         let wait = think.sample(self.keys.draw(Purpose::Think, request.key, 0));
-        let chained = wait.is_zero() && request.born_at == self.calendar.now();
-        if chained && self.chain(request.chain) > LONGEST_CHAIN {
-            return;
+        let user = self.first_user[population] + client;
+        if wait.is_zero() && request.born_at == self.calendar.now() {
+            if request.chain >= LONGEST_CHAIN {
+                self.stopped_by = Some(LimitKind::NoProgress);
+            }
+            self.chains.insert(user, request.chain + 1);
         }
-        self.calendar.after(wait, Kind::UserWakes, self.first_user[population] + client);
-    }
-
-    /// Counts a step that follows from the one before without a step in time; too many end the run.
-    fn chain(&mut self, before: u16) -> u16 {
-        if before >= LONGEST_CHAIN {
-            self.stopped_by = Some(LimitKind::NoProgress);
-        }
-        before + 1
+        self.calendar.after(wait, Kind::UserWakes, user);
     }
 
     fn schedule_birth(&mut self, population: usize, at: SimTime) {

@@ -10,6 +10,7 @@ use crate::engine::calendar::Calendar;
 use crate::engine::calendar::RingId;
 use crate::engine::life::LONGEST_CHAIN;
 use crate::policy::backoff::Backoff;
+use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
@@ -47,7 +48,8 @@ pub(super) struct EdgePlan {
     pub(super) target: usize,
     pub(super) replicas: u32,
     pub(super) latency: Distribution,
-    pub(super) instant: bool,
+    /// The latency where it is always the same.
+    pub(super) constant_latency: Option<Duration>,
     pub(super) loss: Option<Share>,
     /// Outermost first.
     pub(super) layers: Vec<Layer>,
@@ -68,6 +70,8 @@ pub(super) struct RetryPlan {
     pub(super) on: ClassSet,
     pub(super) backoff: Backoff,
     pub(super) decorrelated: bool,
+    /// The waits are the same for everybody.
+    pub(super) rigid: bool,
     pub(super) budget: Option<Shared<BudgetConfig>>,
 }
 
@@ -176,6 +180,8 @@ impl EdgePlan {
             on: retry.on,
             backoff: retry.backoff.clone(),
             decorrelated: retry.backoff.jitter == Jitter::Decorrelated,
+            rigid: retry.backoff.jitter == Jitter::None
+                && !matches!(retry.backoff.growth, Growth::Drawn(_)),
             budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
         });
         let timeout = policy.attempt_timeout.clone();
@@ -183,7 +189,7 @@ impl EdgePlan {
             target: edge.target,
             replicas: model.services[edge.target].replicas,
             latency: edge.link.latency.clone(),
-            instant: edge.link.latency.largest() == Some(Duration::ZERO),
+            constant_latency: edge.link.latency.as_constant(),
             loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
             layers: policy.order.clone(),
             retry,

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use crate::engine::audit::ServiceAudit;
 use crate::engine::observe::ServiceLevel;
 use crate::scenario::model::Errors;
 use crate::scenario::model::QueueOrder;
@@ -47,26 +48,35 @@ pub(super) struct Replica {
 
 /// A service during a run.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct Server<'p> {
+    /// As of now: the operator may change them.
+    pub(super) settings: &'p Service,
+    pub(super) audit: ServiceAudit,
     replicas: Vec<Replica>,
     level: Level,
+    /// Workers of each replica that take up work.
+    workers: u32,
+    /// How many times as long work takes, cold replicas aside.
+    slowdown: f64,
     /// Triggers that make it refuse.
     pub(super) refusing: u32,
     /// Triggers that make it hang.
     pub(super) hanging: u32,
-    /// Triggers that slow it down, each a factor.
-    pub(super) slowdowns: Vec<f64>,
-    /// Triggers that take workers away: the smallest share counts.
-    pub(super) worker_shares: Vec<f64>,
+    slowdowns: Vec<f64>,
+    worker_shares: Vec<f64>,
     /// Triggers that make work end in errors.
     pub(super) errors: Vec<Errors>,
 }
 
-impl Server {
-    pub(super) fn new(replicas: u32) -> Self {
+impl<'p> Server<'p> {
+    pub(super) fn new(settings: &'p Service) -> Self {
         Self {
-            replicas: (0..replicas).map(|_| Replica::default()).collect(),
+            settings,
+            audit: ServiceAudit::default(),
+            replicas: (0..settings.replicas).map(|_| Replica::default()).collect(),
             level: Level::default(),
+            workers: settings.workers,
+            slowdown: 1.0,
             refusing: 0,
             hanging: 0,
             slowdowns: Vec::new(),
@@ -75,33 +85,57 @@ impl Server {
         }
     }
 
+    /// The operator changes settings.
+    pub(super) fn set(&mut self, settings: &'p Service) {
+        self.settings = settings;
+        self.count_workers();
+    }
+
+    /// A trigger makes work take `factor` times as long.
+    pub(super) fn slow_down(&mut self, factor: f64) {
+        self.slowdowns.push(factor);
+        self.slowdown = self.slowdowns.iter().product();
+    }
+
+    /// Such a trigger is lifted.
+    pub(super) fn speed_up(&mut self, factor: f64) {
+        remove_one(&mut self.slowdowns, &factor);
+        self.slowdown = self.slowdowns.iter().product();
+    }
+
+    /// A trigger leaves only a share of the workers. Of several the smallest share counts.
+    pub(super) fn take_workers(&mut self, share: f64) {
+        self.worker_shares.push(share);
+        self.count_workers();
+    }
+
+    /// Such a trigger is lifted.
+    pub(super) fn give_workers_back(&mut self, share: f64) {
+        remove_one(&mut self.worker_shares, &share);
+        self.count_workers();
+    }
+
+    fn count_workers(&mut self) {
+        let share = self.worker_shares.iter().copied().fold(1.0, f64::min);
+        self.workers = (f64::from(self.settings.workers) * share + 0.5) as u32;
+    }
+
     /// An attempt reaches a replica.
     #[inline(always)]
-    pub(super) fn offer(
-        &mut self,
-        now: SimTime,
-        service: &Service,
-        replica: u32,
-        slot: u32,
-    ) -> Offer {
-        let workers = self.workers(service);
-        let hangs = self.hanging > 0;
-        let refuses = self.refusing > 0;
+    pub(super) fn offer(&mut self, now: SimTime, replica: u32, slot: u32) -> Offer {
         let at = &mut self.replicas[replica as usize];
-        if hangs {
-            return Offer::Swallowed;
+        if self.hanging + self.refusing + at.down > 0 {
+            return if self.hanging > 0 { Offer::Swallowed } else { Offer::Down };
         }
-        if refuses || at.down > 0 {
-            return Offer::Down;
-        }
-        if at.busy < workers {
+        if at.busy < self.workers {
             at.busy += 1;
             at.present += 1;
             self.level.change(now, 1, 0, 1);
             return Offer::Started;
         }
-        if service.queue.limit.is_some_and(|limit| at.waiting >= limit) {
-            return match service.queue.when_full {
+        let queue = &self.settings.queue;
+        if queue.limit.is_some_and(|limit| at.waiting >= limit) {
+            return match queue.when_full {
                 WhenFull::Reply => Offer::Full,
                 WhenFull::Drop => Offer::Swallowed,
             };
@@ -114,15 +148,14 @@ impl Server {
     }
 
     /// The slot whose turn it is, if a worker is free for it. It may have been removed meanwhile:
-    /// then say so with `skip`, else take it up with `start`.
+    /// then ask again, else take it up with `start`.
     #[inline(always)]
-    pub(super) fn next(&mut self, service: &Service, replica: u32) -> Option<u32> {
-        let workers = self.workers(service);
+    pub(super) fn next(&mut self, replica: u32) -> Option<u32> {
         let at = &mut self.replicas[replica as usize];
-        if at.queue.is_empty() || at.busy >= workers || at.down > 0 {
+        if at.busy >= self.workers || at.down > 0 {
             return None;
         }
-        match service.queue.order {
+        match self.settings.queue.order {
             QueueOrder::Fifo => at.queue.pop_front(),
             QueueOrder::Lifo => at.queue.pop_back(),
         }
@@ -202,24 +235,18 @@ impl Server {
 
     /// How many times as long work takes that begins now.
     #[inline(always)]
-    pub(super) fn work_factor(&self, now: SimTime, service: &Service, replica: u32) -> f64 {
-        let slow: f64 = self.slowdowns.iter().product();
-        match service.overload.and_then(|overload| overload.cold) {
+    pub(super) fn work_factor(&self, now: SimTime, replica: u32) -> f64 {
+        match self.settings.overload.and_then(|overload| overload.cold) {
             Some(cold) if now < self.replicas[replica as usize].cold_until => {
-                slow * cold.work_factor
+                self.slowdown * cold.work_factor
             }
-            _ => slow,
+            _ => self.slowdown,
         }
     }
 
     /// Workers of each replica that take up work.
-    #[inline(always)]
-    pub(super) fn workers(&self, service: &Service) -> u32 {
-        if self.worker_shares.is_empty() {
-            return service.workers;
-        }
-        let share = self.worker_shares.iter().copied().fold(1.0, f64::min);
-        (f64::from(service.workers) * share + 0.5) as u32
+    pub(super) fn workers(&self) -> u32 {
+        self.workers
     }
 
     /// Attempts present at a replica.
@@ -255,12 +282,12 @@ impl Server {
     }
 
     /// The level agrees with the replicas, and no bound is broken.
-    pub(super) fn is_sound(&self, service: &Service) -> bool {
+    ///
+    /// `most_workers`: the operator may have taken workers away that still serve.
+    pub(super) fn is_sound(&self, most_workers: u32) -> bool {
         let sum = |of: fn(&Replica) -> u32| self.replicas.iter().map(of).sum::<u32>();
         let bounds = self.replicas.iter().all(|replica| {
-            replica.busy <= service.workers
-                && service.queue.limit.is_none_or(|limit| replica.waiting <= limit)
-                && replica.queue.len() as u32 >= replica.waiting
+            replica.busy <= most_workers && replica.queue.len() as u32 >= replica.waiting
         });
         bounds && self.levels() == [sum(|r| r.present), sum(|r| r.waiting), sum(|r| r.busy)]
     }
@@ -294,6 +321,9 @@ impl Level {
     #[inline(always)]
     fn integrate(&mut self, now: SimTime) {
         let span = now.since(self.changed_at).as_nanos();
+        if span == 0 {
+            return;
+        }
         self.window[0] += u64::from(self.present) * span;
         self.window[1] += u64::from(self.waiting) * span;
         self.window[2] += u64::from(self.busy) * span;
@@ -315,5 +345,11 @@ impl Level {
             present_ns,
             waiting_ns,
         }
+    }
+}
+
+fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
+    if let Some(at) = list.iter().position(|other| other == item) {
+        list.remove(at);
     }
 }

@@ -90,9 +90,12 @@ impl Wheel {
         }
     }
 
-    /// Removes the event that `first` names.
+    /// Removes the earliest event.
     #[inline(always)]
     pub(super) fn pop(&mut self) {
+        if self.sorted.is_empty() && self.late.is_empty() {
+            self.refill();
+        }
         match self.sorted.last() {
             Some(&next) if next < self.late.first() => {
                 self.sorted.pop();

@@ -91,6 +91,12 @@ impl Keys {
         let [bits, _] = self.block(entity, (index as u64) << 8 | purpose as u64);
         Draw::from_bits(bits)
     }
+
+    /// A draw from the exponential distribution of mean 1.
+    #[inline]
+    pub fn exponential(&self, purpose: Purpose, entity: u64, index: u32) -> f64 {
+        -libm::log(1.0 - self.draw(purpose, entity, index).get())
+    }
 }
 
 /// The key of a child: of a call from its parent's key and its place in the handler's order, of an

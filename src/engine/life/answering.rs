@@ -26,25 +26,25 @@ impl<'p, O: Observer> Life<'p, O> {
     /// R5: an attempt reaches a replica, which starts it, queues it, or turns it away.
     pub(super) fn arrive(&mut self, slot: u32) {
         let now = self.calendar.now();
-        let Attempt { edge, replica, reason, stage, .. } = self.attempts[slot];
-        let service = self.edge(edge).target;
+        let Attempt { service, replica, reason, stage, .. } = self.attempts[slot];
+        let service = service as usize;
         let replica = u32::from(replica);
-        self.audit.services[service].reached += 1;
+        self.servers[service].audit.reached += 1;
         self.observer.reached(now, service, reason);
         if stage == Stage::Recalled {
             return self.refuse(slot, service, None);
         }
         self.attempts[slot].arrived_at = now;
-        let settings = self.service(service);
-        match self.servers[service].offer(now, settings, replica, slot) {
+        match self.servers[service].offer(now, replica, slot) {
             Offer::Started => self.work(slot, service),
             Offer::Queued => self.attempts[slot].stage = Stage::Waiting,
             Offer::Down => return self.refuse(slot, service, Some(Class::Unavailable)),
             Offer::Full => return self.refuse(slot, service, Some(Class::Overloaded)),
             Offer::Swallowed => return self.refuse(slot, service, None),
         }
-        self.audit.services[service].admitted += 1;
-        let crashes_at = settings.overload.and_then(|overload| overload.crashes_at);
+        self.servers[service].audit.admitted += 1;
+        let crashes_at =
+            self.servers[service].settings.overload.and_then(|overload| overload.crashes_at);
         if crashes_at.is_some_and(|limit| self.servers[service].present(replica) >= limit) {
             self.crash(service, replica);
         }
@@ -52,7 +52,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// An attempt is turned away: the caller hears of it, or nothing.
     fn refuse(&mut self, slot: u32, service: usize, class: Option<Class>) {
-        self.audit.services[service].refused += 1;
+        self.servers[service].audit.refused += 1;
         self.observer.refused(self.calendar.now(), service, class);
         match class {
             Some(class) => self.reply(slot, Err(class)),
@@ -70,10 +70,10 @@ impl<'p, O: Observer> Life<'p, O> {
             Some(span) => span,
             None => settings.work.sample(self.keys.draw(Purpose::Work, key, 0)),
         };
-        let factor = self.servers[service].work_factor(now, settings, u32::from(replica));
+        let factor = self.servers[service].work_factor(now, u32::from(replica));
         let span = if factor == 1.0 { span } else { span.scale(factor) };
         self.observer.started(now, service, arrived_at);
-        self.audit.services[service].waited += u128::from(now.since(arrived_at).as_nanos());
+        self.servers[service].audit.waited += u128::from(now.since(arrived_at).as_nanos());
         let work_ends = self.calendar.after(span, Kind::WorkEnds, slot);
         let attempt = &mut self.attempts[slot];
         attempt.stage = Stage::Working;
@@ -89,7 +89,7 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     fn take_next(&mut self, service: usize, replica: u32) {
         let settings = self.service(service);
-        while let Some(slot) = self.servers[service].next(settings, replica) {
+        while let Some(slot) = self.servers[service].next(replica) {
             if self.attempts[slot].stage == Stage::Removed {
                 self.release_attempt(slot);
                 continue;
@@ -116,7 +116,7 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn end_work(&mut self, slot: u32) {
         let now = self.calendar.now();
         let attempt = self.attempts[slot];
-        let service = self.edge(attempt.edge).target;
+        let service = attempt.service as usize;
         let settings = self.service(service);
         let wasted = !self.is_awaited(slot);
         self.observer.worked(now, service, now.since(attempt.started_at), wasted);
@@ -163,8 +163,8 @@ impl<'p, O: Observer> Life<'p, O> {
     /// A call that a handler waited for is over. R11: a failure is passed on under its class for
     /// the world above; otherwise the handler goes on.
     pub(super) fn handler_hears(&mut self, slot: u32, outcome: Result<(), Class>) {
-        let Attempt { edge, step, holds_worker, .. } = self.attempts[slot];
-        let service = self.edge(edge).target;
+        let Attempt { service, step, holds_worker, .. } = self.attempts[slot];
+        let service = service as usize;
         let settings = self.service(service);
         self.attempts[slot].child = NOBODY;
         self.attempts[slot].step = step + 1;
@@ -182,8 +182,8 @@ impl<'p, O: Observer> Life<'p, O> {
         let now = self.calendar.now();
         let Attempt { replica, arrived_at, .. } = self.attempts[slot];
         let stay = now.since(arrived_at).as_nanos();
-        self.audit.services[service].answered += 1;
-        self.audit.services[service].stayed += u128::from(stay);
+        self.servers[service].audit.answered += 1;
+        self.servers[service].audit.stayed += u128::from(stay);
         self.observer.answered(now, service, arrived_at, outcome.is_ok());
         self.leave(slot, service, with_worker);
         self.reply(slot, outcome);
@@ -225,8 +225,8 @@ impl<'p, O: Observer> Life<'p, O> {
     /// R9: the word that the caller left reaches the server.
     pub(super) fn hear_cancel(&mut self, slot: u32) {
         let now = self.calendar.now();
-        let Attempt { edge, stage, replica, holds_worker, .. } = self.attempts[slot];
-        let service = self.edge(edge).target;
+        let Attempt { service, stage, replica, holds_worker, .. } = self.attempts[slot];
+        let service = service as usize;
         let replica = u32::from(replica);
         let full = self.service(service).cancellation == Cancellation::Full;
         self.attempts[slot].caller = NOBODY;
@@ -296,8 +296,8 @@ impl<'p, O: Observer> Life<'p, O> {
         // Attempts in service and out on calls are not listed anywhere: this is rare, a look at
         // every slot is not dear.
         for slot in 0..self.attempts.slots() {
-            let Attempt { edge, stage, replica: at, holds_worker, .. } = self.attempts[slot];
-            let here = self.edge(edge).target == service
+            let Attempt { service: of, stage, replica: at, holds_worker, .. } = self.attempts[slot];
+            let here = usize::from(of) == service
                 && u32::from(at) == replica
                 && matches!(stage, Stage::Working | Stage::Calling);
             if !here {
@@ -335,9 +335,8 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Free workers of every replica take up what waits.
     pub(super) fn take_all(&mut self, service: usize) {
-        let settings = self.service(service);
         for replica in 0..self.servers[service].replica_count() {
-            for _ in 0..self.servers[service].workers(settings) {
+            for _ in 0..self.servers[service].workers() {
                 self.take_next(service, replica);
             }
         }
@@ -358,11 +357,11 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     fn remove(&mut self, slot: u32, service: usize) {
-        self.audit.services[service].removed += 1;
+        self.servers[service].audit.removed += 1;
         let arrived_at = self.attempts[slot].arrived_at;
         self.observer.removed(self.calendar.now(), service, arrived_at);
         let stay = self.calendar.now().since(arrived_at).as_nanos();
-        self.audit.services[service].stayed += u128::from(stay);
+        self.servers[service].audit.stayed += u128::from(stay);
     }
 
     /// The call that a handler waits for is given up.
@@ -391,7 +390,7 @@ impl<'p, O: Observer> Life<'p, O> {
     /// Books the time an attempt has waited that leaves the queue unserved.
     fn waited(&mut self, slot: u32, service: usize) {
         let waited = self.calendar.now().since(self.attempts[slot].arrived_at);
-        self.audit.services[service].waited += u128::from(waited.as_nanos());
+        self.servers[service].audit.waited += u128::from(waited.as_nanos());
     }
 
     /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
@@ -425,7 +424,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// The settings of a service, as of now.
     #[inline(always)]
-    pub(super) fn service(&self, service: usize) -> &'p Service {
-        &self.plans[self.plan].model.services[service]
+    fn service(&self, service: usize) -> &'p Service {
+        self.servers[service].settings
     }
 }

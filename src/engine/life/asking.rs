@@ -26,6 +26,7 @@ use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
+use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -77,8 +78,8 @@ impl<'p, O: Observer> Life<'p, O> {
         let now = self.calendar.now();
         let call = self.calls[slot];
         let edge = self.edge_of(&call);
-        for (index, layer) in edge.layers.iter().enumerate().skip(from) {
-            match layer {
+        for index in from..edge.layers.len() {
+            match edge.layers[index] {
                 Layer::Bulkhead => match self.enter_bulkhead(slot, &call, edge) {
                     Entry::Admitted => self.calls[slot].flags.set(Flags::PLACE),
                     Entry::Queued => {
@@ -151,6 +152,13 @@ impl<'p, O: Observer> Life<'p, O> {
         self.calls[slot].timer = timer;
     }
 
+    /// The time of an attempt no longer runs.
+    #[inline(always)]
+    fn disarm(&mut self, slot: u32, edge: &EdgePlan) {
+        let timer = std::mem::take(&mut self.calls[slot].timer);
+        self.calendar.take_back(edge.ring, timer);
+    }
+
     /// R4: an attempt is sent to one replica, and may be lost on the way.
     #[inline(always)]
     fn send(&mut self, slot: u32, edge: &'p EdgePlan) {
@@ -178,6 +186,7 @@ impl<'p, O: Observer> Life<'p, O> {
             child: NOBODY,
             work_ends: 0,
             edge: edge_index,
+            service: edge.target as u16,
             replica,
             step: 0,
             stage: Stage::Travelling,
@@ -216,10 +225,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     #[inline(always)]
     pub(super) fn latency(&self, edge: &EdgePlan, purpose: Purpose, key: u64) -> Duration {
-        if edge.instant {
-            return Duration::ZERO;
-        }
-        match edge.latency.as_constant() {
+        match edge.constant_latency {
             Some(span) => span,
             None => edge.latency.sample(self.keys.draw(purpose, key, 0)),
         }
@@ -245,7 +251,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let mut cause = cause_of(outcome);
         for layer in edge.layers[..from].iter().rev() {
             match layer {
-                Layer::AttemptTimeout => self.calls[slot].timer = 0,
+                Layer::AttemptTimeout => self.disarm(slot, edge),
                 Layer::Breaker => self.settle_breaker(slot, outcome),
                 Layer::Retry => match self.decide(slot, edge, outcome) {
                     Decision::Wait(wait) => return self.back_off(slot, wait, outcome),
@@ -298,7 +304,11 @@ impl<'p, O: Observer> Life<'p, O> {
         if call.tries >= retry.max_attempts {
             return Decision::End(Cause::Attempts);
         }
-        let draw = self.keys.draw(Purpose::Backoff, call.key, call.tries);
+        let draw = if retry.rigid {
+            Draw::MIDDLE
+        } else {
+            self.keys.draw(Purpose::Backoff, call.key, call.tries)
+        };
         let wait = if retry.decorrelated {
             let memory = &mut self.memories[slot as usize];
             let wait = retry.backoff.wait(call.tries, memory.previous_wait, draw);

@@ -22,12 +22,13 @@ impl<O: Observer> Life<'_, O> {
             server.end_window(end);
             let [present, waiting, _] = server.integrals();
             left.integrals = [present, waiting];
-            left.sound = server.is_sound(&self.plans[self.plan].model.services[index]);
+            left.counted = server.audit;
+            let workers = self.plans.iter().map(|plan| plan.model.services[index].workers);
+            left.sound = server.is_sound(workers.max().unwrap_or(0));
         }
         for slot in self.attempts.in_use() {
             let attempt = &self.attempts[slot];
-            let service = self.plans[self.plan].edges[attempt.edge as usize].target;
-            let left_there = &mut left.services[service];
+            let left_there = &mut left.services[attempt.service as usize];
             let stay = u128::from(end.since(attempt.arrived_at).as_nanos());
             match attempt.stage {
                 Stage::Travelling | Stage::Recalled => left.travelling += 1,

@@ -37,10 +37,10 @@ impl<O: Observer> Life<'_, O> {
                     self.lose(service, replica, None);
                 }
             }
-            Effect::Slow { service, factor } => self.servers[service].slowdowns.push(factor),
+            Effect::Slow { service, factor } => self.servers[service].slow_down(factor),
             Effect::Errors { service, errors } => self.servers[service].errors.push(errors),
             Effect::Workers { service, share } => {
-                self.servers[service].worker_shares.push(share.get());
+                self.servers[service].take_workers(share.get());
             }
             Effect::Restart(service) => {
                 let lasts = self.model.triggers[index].lasts;
@@ -54,14 +54,15 @@ impl<O: Observer> Life<'_, O> {
         match self.model.triggers[index].effect {
             Effect::Refuse(service) => self.servers[service].refusing -= 1,
             Effect::Hang(service) => self.servers[service].hanging -= 1,
-            Effect::Slow { service, factor } => {
-                remove_one(&mut self.servers[service].slowdowns, &factor);
-            }
+            Effect::Slow { service, factor } => self.servers[service].speed_up(factor),
             Effect::Errors { service, errors } => {
-                remove_one(&mut self.servers[service].errors, &errors);
+                let active = &mut self.servers[service].errors;
+                if let Some(at) = active.iter().position(|other| *other == errors) {
+                    active.remove(at);
+                }
             }
             Effect::Workers { service, share } => {
-                remove_one(&mut self.servers[service].worker_shares, &share.get());
+                self.servers[service].give_workers_back(share.get());
                 self.take_all(service);
             }
             Effect::Restart(_) | Effect::Surge { .. } => {}
@@ -89,14 +90,14 @@ impl<O: Observer> Life<'_, O> {
     }
 
     fn bring_back(&mut self, service: usize, replica: u32) {
-        let overload = self.service(service).overload;
+        let overload = self.servers[service].settings.overload;
         let cold = overload.and_then(|overload| overload.cold);
         let lasts = cold.map_or(Duration::ZERO, |cold| cold.lasts);
         self.servers[service].come_back(self.calendar.now(), replica, lasts);
     }
 
     fn restart_lasts(&self, service: usize) -> Duration {
-        let overload = self.service(service).overload;
+        let overload = self.servers[service].settings.overload;
         overload.map_or(Deed::RESTART_LASTS, |overload| overload.restarts_after)
     }
 
@@ -109,9 +110,9 @@ impl<O: Observer> Life<'_, O> {
                 let before = self.model.operator[..=index].iter();
                 let nth = before.filter(|a| matches!(a.what, Deed::Set { .. })).count();
                 self.plan = nth;
-                // More workers may be there now.
                 for service in 0..self.servers.len() {
-                    self.take_all(service);
+                    self.servers[service].set(&self.plans[nth].model.services[service]);
+                    self.take_all(service); // There may be more workers now.
                 }
             }
             Deed::Flush(service) => self.flush(*service),
@@ -161,11 +162,5 @@ impl BackingOff {
     pub(super) fn integrate(&mut self, now: SimTime) {
         self.window_ns += u64::from(self.now) * now.since(self.changed_at).as_nanos();
         self.changed_at = now;
-    }
-}
-
-fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
-    if let Some(at) = list.iter().position(|other| other == item) {
-        list.remove(at);
     }
 }

@@ -5,9 +5,9 @@
 //! capacity as flows: what piles up while capacity is short drains at the rate that is spare
 //! afterwards, retries of a ratio budget included.
 //!
-//! Approximations, all stated: a drawn timeout counts with its mean; back-off waits of one path
-//! are added up layer by layer; where attempts are unlimited, the longest of the first waits
-//! counts; a worker that is held counts as busy for the undisturbed time of its calls; closed
+//! Approximations, all stated: a timeout or wait without a bound counts with its mean; back-off
+//! waits of one path are added up layer by layer; where attempts are unlimited, the longest of the
+//! first ten waits counts; a worker that is held counts as busy for the undisturbed time of its calls; closed
 //! clients ask as if answers came at once.
 //! Source: validation §2 (fluid checks) and §3.2 (horizon rule).
 
@@ -21,8 +21,10 @@ use crate::scenario::model::Service;
 use crate::scenario::model::ServiceId;
 use crate::units::Duration;
 
-/// Retries that are looked at where a policy does not limit them to fewer.
-const LOOK_AHEAD: u32 = 1_000;
+/// Retries that are looked at where a policy does not limit them.
+const LOOK_AHEAD: u32 = 10;
+/// Retries whose waits are added up one by one.
+const MOST_RETRIES: u32 = 500;
 
 /// The run ends too soon after its trigger to tell slow from stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub fn longest_retried_timeout(model: &Model) -> Duration {
     let used = model.edges.iter().map(|edge| &model.policies[edge.policy]);
     used.filter(retries)
         .filter_map(|policy| policy.attempt_timeout.as_ref())
-        .map(|timeout| timeout.after.mean())
+        .map(|timeout| timeout.after.largest().unwrap_or_else(|| timeout.after.mean()))
         .max()
         .unwrap_or(Duration::ZERO)
 }
@@ -71,13 +73,19 @@ fn retries_of(retry: &Retry) -> u32 {
 /// The largest waits between the attempts of one call, added up, within its total timeout.
 fn waits_of(policy: &Policy) -> Duration {
     let Some(retry) = &policy.retry else { return Duration::ZERO };
-    let longest = |k| retry.backoff.bounds(k).1;
-    let retries = retries_of(retry);
-    let waits = (1..=retries.min(LOOK_AHEAD)).map(longest);
-    let sum = if retries <= LOOK_AHEAD {
-        waits.fold(Duration::ZERO, Duration::saturating_add)
-    } else {
-        waits.max().unwrap_or(Duration::ZERO)
+    let longest = |k| match retry.backoff.bounds(k).1 {
+        Duration::MAX => retry.backoff.mean(k),
+        bound => bound,
+    };
+    let sum = match retries_of(retry) {
+        u32::MAX => (1..=LOOK_AHEAD).map(longest).max().unwrap_or(Duration::ZERO),
+        retries => {
+            // Beyond a few hundred retries a schedule sits on its cap.
+            let told = (1..=retries.min(MOST_RETRIES)).map(longest);
+            let sum = told.fold(Duration::ZERO, Duration::saturating_add);
+            let rest = retries.saturating_sub(MOST_RETRIES);
+            sum.saturating_add(longest(MOST_RETRIES).scale(f64::from(rest)))
+        }
     };
     sum.min(policy.timeout.unwrap_or(Duration::MAX))
 }
@@ -202,4 +210,95 @@ fn budget_ratio(model: &Model, service: ServiceId) -> f64 {
         BudgetConfig::Ratio { ratio_milli, .. } => largest.max(f64::from(ratio_milli) / 1e3),
         BudgetConfig::TokenBucket { .. } => largest,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::measure::fixture::model;
+    use crate::policy::budget::DepositPoint;
+    use crate::policy::stack::Scope;
+    use crate::policy::stack::Scoped;
+    use crate::random::Distribution;
+    use crate::scenario::model::Trigger;
+
+    use super::*;
+
+    /// Oracle R-39: 700/s against 1,000/s, 10 s of outage, a budget of 20 %, a timeout of 1 s.
+    fn outage(budget: bool) -> Model {
+        let mut model = model();
+        let Arrivals::Open(open) = &mut model.populations[0].arrivals else { unreachable!() };
+        open.segments[0].start = crate::units::Rate::per_second(700.0).unwrap();
+        open.segments[0].end = open.segments[0].start;
+        model.services[0].work = Distribution::constant(Duration::from_millis(1));
+        model.policies[0].retry.as_mut().unwrap().budget = budget.then_some(Scoped {
+            config: BudgetConfig::Ratio {
+                ratio_milli: 200,
+                deposit: DepositPoint::Call,
+                floor_milli_per_s: 0,
+                cap_milli: 140_000,
+                start_milli: 0,
+            },
+            per: Scope::DEFAULT,
+        });
+        model
+    }
+
+    #[test]
+    fn the_fluid_drain_follows_the_closed_form() {
+        #[track_caller]
+        fn check(model: &Model, expected: f64) {
+            assert!((fluid_drain(model).as_secs_f64() - expected).abs() < 1e-6);
+        }
+        check(&outage(false), 10.0 * 700.0 / 300.0);
+        check(&outage(true), 46.25); // (700 · 1.2 · 10 − 1,000 · 1) / (1,000 − 840).
+        let mut half = outage(false);
+        half.triggers[0].effect = Effect::Slow { service: 0, factor: 2.0 };
+        check(&half, 10.0 * 200.0 / 300.0);
+        half.triggers[0].effect = Effect::Surge { population: 0, factor: 2.0 };
+        check(&half, 10.0 * 400.0 / 300.0);
+        half.services[0].workers = 0; // Overloaded: no fluid answer.
+        check(&half, 0.0);
+    }
+
+    #[test]
+    fn the_longest_of_the_four_times_counts() {
+        #[track_caller]
+        fn check(change: impl Fn(&mut Model), needed_s: u64) {
+            let mut model = model();
+            change(&mut model);
+            assert_eq!(needed_after_trigger(&model), Duration::from_secs(needed_s));
+        }
+        let seconds = Duration::from_secs;
+        // 2,000/s against 4,000/s: 10 s drain in 10 s.
+        check(|_| (), 100);
+        check(|model| model.run.recovery.hold = seconds(50), 200);
+        check(
+            |model| {
+                let timeout = model.policies[0].attempt_timeout.as_mut().unwrap();
+                timeout.after = Distribution::constant(seconds(8));
+            },
+            160,
+        );
+        let retry = |model: &mut Model, attempts| {
+            let retry = model.policies[0].retry.as_mut().unwrap();
+            retry.backoff.growth = crate::policy::backoff::Growth::Constant(seconds(60));
+            retry.max_attempts = attempts;
+        };
+        check(|model| retry(model, Some(4)), 360);
+        check(|model| retry(model, Some(1)), 100);
+        check(|model| retry(model, None), 120);
+    }
+
+    #[test]
+    fn the_rule_names_the_horizon_that_would_do() {
+        let mut model = model();
+        assert_eq!(horizon_rule(&model), Ok(()));
+        model.run.horizon = Duration::from_secs(209);
+        let needed = Duration::from_secs(210);
+        assert_eq!(horizon_rule(&model), Err(HorizonTooShort { needed }));
+        model.triggers = vec![Trigger { at: Duration::ZERO, ..model.triggers[0].clone() }];
+        assert_eq!(horizon_rule(&model), Ok(()));
+        model.triggers.clear();
+        assert_eq!(horizon_rule(&model), Ok(()));
+    }
 }

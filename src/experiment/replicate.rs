@@ -316,3 +316,7 @@ impl Twin {
         Some(self.outcomes[place].1[user].clone())
     }
 }
+
+#[cfg(test)]
+#[path = "replicate_tests.rs"]
+mod tests;

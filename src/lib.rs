@@ -1,6 +1,7 @@
 //! Stormlab: a retry-storm simulation and analysis lab.
 
 pub mod analysis;
+pub mod check;
 pub mod engine;
 pub mod experiment;
 pub mod measure;

@@ -150,7 +150,8 @@ impl Pairs {
 /// The difference of two paired shares, with Newcombe's interval: Wilson's limits of each,
 /// squared and added, less what the pairs have in common.
 fn share_difference(base: &[bool], other: &[bool]) -> Difference {
-    let numbers = |flags: &[bool]| -> Vec<f64> { flags.iter().map(|flag| f64::from(*flag)).collect() };
+    let numbers =
+        |flags: &[bool]| -> Vec<f64> { flags.iter().map(|flag| f64::from(*flag)).collect() };
     let share = |flags: &[bool]| {
         let hits = flags.iter().filter(|flag| **flag).count();
         wilson(hits as u64, flags.len() as u64, LEVEL)
@@ -165,10 +166,7 @@ fn share_difference(base: &[bool], other: &[bool]) -> Difference {
     let below = half(first.estimate - first.low, second.high - second.estimate);
     let above = half(first.high - first.estimate, second.estimate - second.low);
     let interval = Interval { estimate, low: estimate - below, high: estimate + above };
-    Difference {
-        difference: Estimate::of(interval),
-        correlation: correlation.and_then(rounded),
-    }
+    Difference { difference: Estimate::of(interval), correlation: correlation.and_then(rounded) }
 }
 
 /// McNemar's exact test: of the pairs that differ, is the split even?
@@ -228,10 +226,7 @@ mod tests {
         let times = [(1.0, true), (2.0, true), (9.0, false)];
         let found = restricted_difference(&times, &times, 9.0, 1).unwrap();
         let nothing = Some(0.0);
-        assert_eq!(
-            found.difference,
-            Estimate { estimate: nothing, low: nothing, high: nothing }
-        );
+        assert_eq!(found.difference, Estimate { estimate: nothing, low: nothing, high: nothing });
         assert_eq!(found.correlation, Some(1.0));
     }
 

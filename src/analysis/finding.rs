@@ -92,19 +92,22 @@ impl Evidence {
         );
         if share.low >= METASTABLE_FROM {
             let least = percent(share.low);
-            let because = format!("{down}; the share stuck is at least {least} ({confidence} confidence)");
+            let because =
+                format!("{down}; the share stuck is at least {least} ({confidence} confidence)");
             return (Finding::Metastable, because);
         }
         if self.stuck > 0 {
             let (low, high) = (percent(share.low), percent(share.high));
-            let because =
-                format!("{down}; the share stuck lies between {low} and {high} ({confidence} confidence)");
+            let because = format!(
+                "{down}; the share stuck lies between {low} and {high} ({confidence} confidence)"
+            );
             return (Finding::Vulnerable, because);
         }
         let most = percent(share.high);
         let none = format!("none of {} is stuck{}", runs(self.runs), self.on_their_way());
         if share.high <= SAFE_UP_TO {
-            let because = format!("{none}; the share stuck is at most {most} ({confidence} confidence)");
+            let because =
+                format!("{none}; the share stuck is at most {most} ({confidence} confidence)");
             return (Finding::Safe, because);
         }
         let because = format!(
@@ -189,7 +192,10 @@ mod tests {
         assert_eq!(Evidence { healthy: 18, ..STORM }.finding().0, Finding::Overloaded);
         assert_eq!(Evidence { healthy: 19, ..STORM }.finding().0, Finding::Metastable); // 95 %.
         let short = Err(HorizonTooShort { needed: Duration::from_secs(7_200) });
-        assert_eq!(Evidence { healthy: 0, horizon: short, ..STORM }.finding().0, Finding::Overloaded);
+        assert_eq!(
+            Evidence { healthy: 0, horizon: short, ..STORM }.finding().0,
+            Finding::Overloaded
+        );
     }
 
     #[test]
@@ -204,6 +210,9 @@ mod tests {
     fn without_runs_there_is_no_finding() {
         let nothing = Evidence { runs: 0, stuck: 0, controls: 0, healthy: 0, ..STORM };
         assert_eq!(nothing.finding().0, Finding::Inconclusive);
-        assert_eq!(Evidence { controls: 0, healthy: 0, ..STORM }.finding().0, Finding::Inconclusive);
+        assert_eq!(
+            Evidence { controls: 0, healthy: 0, ..STORM }.finding().0,
+            Finding::Inconclusive
+        );
     }
 }

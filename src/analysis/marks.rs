@@ -14,6 +14,7 @@ use crate::measure::horizon::horizon_rule;
 use crate::measure::outcome::RunClass;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Ending;
+use crate::measure::record::LimitKind;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Variant;
 use crate::stats::histogram::Histogram;
@@ -76,9 +77,9 @@ fn incomplete(result: &VariantResult, experiment: &Experiment) -> Option<String>
     let ended = count(&result.runs, |run| run.ending != Ending::Complete);
     let controls = count(&result.controls, |run| run.ending != Ending::Complete);
     let hits = || experiment.limits_hit.iter().filter(|hit| hit.variant == result.variant);
-    let mut limits: Vec<String> = Vec::new();
+    let mut limits = Vec::new();
     for hit in hits() {
-        let name = format!("{:?}", hit.limit);
+        let name = limit_name(hit.limit);
         if !limits.contains(&name) {
             limits.push(name);
         }
@@ -91,6 +92,18 @@ fn incomplete(result: &VariantResult, experiment: &Experiment) -> Option<String>
             run_count(ended),
         )
     })
+}
+
+/// What a limit bounds, for a sentence.
+const fn limit_name(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::InFlight => "requests and attempts in flight",
+        LimitKind::Pending => "events pending",
+        LimitKind::Events => "events of a run",
+        LimitKind::Memory => "memory",
+        LimitKind::Wall => "wall time",
+        LimitKind::NoProgress => "events without a step in time",
+    }
 }
 
 /// Runs whose amplification or backlog took more than twice as long as what recovery is judged on.
@@ -125,9 +138,9 @@ fn spontaneous(variant: &Variant, controls: &[RunOutcome]) -> Option<String> {
     (found > 0 && hours > 0.0).then(|| {
         let share = Estimate::share(found, controls.len() as u32);
         format!(
-            "spontaneous: {found} of {} collapsed without any trigger (share {} to {}), {:.3} per \
-             simulated hour",
-            run_count(controls.len() as u32).replace("run", "control run"),
+            "spontaneous: {found} of {} control runs collapsed on their own (share {} to {}), {:.3} \
+             per simulated hour",
+            controls.len(),
             percent(share.low.unwrap_or(0.0)),
             percent(share.high.unwrap_or(1.0)),
             f64::from(found) / hours,

@@ -95,8 +95,7 @@ pub(super) fn count(runs: &[RunOutcome], holds: impl Fn(&RunOutcome) -> bool) ->
 }
 
 fn classes(runs: &[RunOutcome]) -> Vec<(RunClass, u32)> {
-    let all =
-        [RunClass::Unaffected, RunClass::Recovered, RunClass::Recovering, RunClass::Stuck];
+    let all = [RunClass::Unaffected, RunClass::Recovered, RunClass::Recovering, RunClass::Stuck];
     all.map(|class| (class, count(runs, |run| run.class == class))).to_vec()
 }
 
@@ -107,7 +106,8 @@ fn share_mean(runs: &[RunOutcome], of: impl Fn(&RunOutcome) -> Option<f64>) -> E
 
 fn amplification(runs: &[RunOutcome], service: usize) -> AmplificationSummary {
     let mean = |of: fn(&Amplification) -> Option<f64>| {
-        let values: Vec<_> = runs.iter().filter_map(|run| of(&run.amplification[service])).collect();
+        let values: Vec<_> =
+            runs.iter().filter_map(|run| of(&run.amplification[service])).collect();
         Estimate::mean(&values, 0.0, f64::INFINITY)
     };
     // Of the runs that have an amplification, so that the reasons add up to its mean.
@@ -117,7 +117,8 @@ fn amplification(runs: &[RunOutcome], service: usize) -> AmplificationSummary {
         .map(|run| (&run.amplification[service], offered(run) as f64))
         .collect();
     let by_reason = std::array::from_fn(|reason| {
-        let per_request = counted.iter().map(|(found, births)| found.by_reason[reason] as f64 / births);
+        let per_request =
+            counted.iter().map(|(found, births)| found.by_reason[reason] as f64 / births);
         rounded(per_request.sum::<f64>() / counted.len().max(1) as f64).unwrap_or(0.0)
     });
     AmplificationSummary {
@@ -142,9 +143,7 @@ fn requests(runs: &[RunOutcome]) -> Requests {
         open: sum(&|run| run.verdicts.open),
         failed: Cause::ALL
             .iter()
-            .map(|cause| {
-                (cause.name().into(), sum(&|run| run.verdicts.failed[*cause as usize]))
-            })
+            .map(|cause| (cause.name().into(), sum(&|run| run.verdicts.failed[*cause as usize])))
             .collect(),
     }
 }

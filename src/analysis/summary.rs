@@ -182,7 +182,8 @@ pub const SCHEMA: u32 = 1;
 
 /// What the runs of an experiment show, variant by variant.
 pub fn summarise(scenario: &Scenario, experiment: &Experiment) -> Summary {
-    let models = || experiment.results.iter().map(|result| &scenario.variants[result.variant].model);
+    let models =
+        || experiment.results.iter().map(|result| &scenario.variants[result.variant].model);
     let tau = smallest_limit(models(), Since::TriggerEnd);
     let tau_after_action = smallest_limit(models(), Since::FirstAction);
     let mut versus = versus_base(scenario, experiment, tau).into_iter();
@@ -217,3 +218,6 @@ pub(super) fn as_map<S: Serializer, K: Serialize, V: Serialize>(
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
+
+#[cfg(test)]
+mod tests;

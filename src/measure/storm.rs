@@ -195,5 +195,4 @@ impl Search<'_> {
 }
 
 #[cfg(test)]
-#[path = "storm_tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
 //! Stormlab: a retry-storm simulation and analysis lab.
 
 pub mod analysis;
+pub mod check;
 pub mod engine;
 pub mod experiment;
 pub mod measure;
@@ -8,4 +9,5 @@ pub mod policy;
 pub mod random;
 pub mod scenario;
 pub mod stats;
+pub mod theory;
 pub mod units;

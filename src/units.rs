@@ -285,7 +285,7 @@ mod tests {
         check(90 * SECOND, "90s");
         check(120 * SECOND, "2min");
         check(1_234_567, "1234.567us");
-        check(1_000_000_001, "1000000001ns");
+        check(1_000_000_001, "1000000.001us");
         check(u64::MAX, "for ever");
     }
 

@@ -14,7 +14,6 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 
 use crate::engine::RunError;
-use crate::engine::simulate;
 use crate::experiment::fold::Reduced;
 use crate::experiment::fold::Shared;
 use crate::experiment::result::Experiment;
@@ -23,6 +22,7 @@ use crate::experiment::result::VariantResult;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Ending;
 use crate::measure::record::RunRecord;
+use crate::measure::simulate;
 use crate::measure::storm::judge_control;
 use crate::scenario::model::Model;
 use crate::scenario::model::Scenario;

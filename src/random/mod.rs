@@ -103,8 +103,8 @@ impl Keys {
 /// attempt from its call's key and its number.
 ///
 /// One to one in `parent` for each `step` and in `step` for each `parent`, so siblings never share
-/// a key; keys further apart agree as rarely as random 64-bit numbers do (one pair among a thousand
-/// million keys, at a chance of 3 %, and then two draws agree that should not).
+/// a key. Keys further apart agree as rarely as random 64-bit numbers do: among a thousand million
+/// keys there is one such pair at a chance of 3 %, and then two draws agree that should not.
 ///
 /// Source: the step is spread by an odd multiplier; the finaliser is Evensen's "moremur" (2019), a
 /// strengthened finaliser of MurmurHash3.

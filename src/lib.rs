@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod engine;
 pub mod experiment;
+pub mod lint;
 pub mod measure;
 pub mod policy;
 pub mod random;

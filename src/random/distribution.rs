@@ -16,6 +16,49 @@ pub enum Distribution {
 }
 
 impl Distribution {
+    /// Always `span`.
+    pub const fn constant(span: Duration) -> Self {
+        Self::Constant(span)
+    }
+
+    /// Exponential with that mean.
+    pub fn exponential(mean: Duration) -> Result<Self, &'static str> {
+        Ok(Self::Exponential(mean))
+    }
+
+    /// Stand-in.
+    pub fn lognormal(mean: Duration, _cv: f64) -> Result<Self, &'static str> {
+        Ok(Self::Exponential(mean))
+    }
+
+    /// Stand-in.
+    pub fn gamma(mean: Duration, _cv: f64) -> Result<Self, &'static str> {
+        Ok(Self::Exponential(mean))
+    }
+
+    /// Stand-in.
+    pub fn pareto(mean: Duration, _alpha: f64) -> Result<Self, &'static str> {
+        Ok(Self::Exponential(mean))
+    }
+
+    /// Stand-in.
+    pub fn weibull(mean: Duration, _shape: f64) -> Result<Self, &'static str> {
+        Ok(Self::Exponential(mean))
+    }
+
+    /// Stand-in.
+    pub fn uniform(low: Duration, high: Duration) -> Result<Self, &'static str> {
+        if low >= high {
+            return Err("`low` must be below `high`");
+        }
+        Ok(Self::Exponential(low.saturating_add(high).scale(0.5)))
+    }
+
+    /// Stand-in.
+    pub fn empirical(table: &[(f64, Duration)]) -> Result<Self, &'static str> {
+        table.first().map(|(_, span)| Self::Constant(*span)).ok_or("empty")
+    }
+
     /// The span below which a share `draw` of the distribution lies.
     pub fn sample(&self, _draw: Draw) -> Duration {
         unimplemented!()
@@ -23,6 +66,8 @@ impl Distribution {
 
     /// The mean.
     pub fn mean(&self) -> Duration {
-        unimplemented!()
+        match self {
+            Self::Constant(mean) | Self::Exponential(mean) => *mean,
+        }
     }
 }

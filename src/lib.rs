@@ -9,4 +9,5 @@ pub mod policy;
 pub mod random;
 pub mod scenario;
 pub mod stats;
+pub mod theory;
 pub mod units;

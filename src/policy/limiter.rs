@@ -1,4 +1,11 @@
 //! Bulkheads: a bound on what one caller has under way, with a queue before it.
+//!
+//! Only counts are kept here. Who waits, and in which order, is the caller's to remember: it is
+//! told whether to let one in.
+//!
+//! Invariant: what is under way never grows past `limit`, nor what waits past `queue`; nobody
+//! waits while there is a place, and a newcomer never overtakes who waits.
+//! Source: cockatiel `bulkhead(limit, queue)`; Polly's concurrency limiter.
 
 use serde::Serialize;
 
@@ -9,4 +16,160 @@ pub struct BulkheadConfig {
     pub limit: u32,
     /// How many may wait for a place; the next one is rejected at once.
     pub queue: u32,
+}
+
+/// What a bulkhead says to who asks to enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Come in.
+    Admitted,
+    /// Wait for a place.
+    Queued,
+    /// There is no place, and none to wait at.
+    Rejected,
+}
+
+/// One bulkhead: how many are inside, and how many wait. Its settings are passed to each question,
+/// so that they may change while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bulkhead {
+    inside: u32,
+    waiting: u32,
+}
+
+impl Bulkhead {
+    /// Somebody asks to enter.
+    #[inline]
+    #[must_use]
+    pub const fn enter(&mut self, config: &BulkheadConfig) -> Entry {
+        if self.waiting == 0 && self.inside < config.limit {
+            self.inside += 1;
+            Entry::Admitted
+        } else if self.waiting < config.queue {
+            self.waiting += 1;
+            Entry::Queued
+        } else {
+            Entry::Rejected
+        }
+    }
+
+    /// Somebody who was admitted leaves. `true`: the next who waits is admitted in its place.
+    #[inline]
+    #[must_use]
+    pub const fn leave(&mut self, config: &BulkheadConfig) -> bool {
+        self.inside -= 1;
+        self.admit_waiting(config)
+    }
+
+    /// Somebody who waits gives up.
+    #[inline]
+    pub const fn leave_queue(&mut self) {
+        self.waiting -= 1;
+    }
+
+    /// `true`: the next who waits is admitted. Ask until `false` when the limit was raised.
+    #[inline]
+    #[must_use]
+    pub const fn admit_waiting(&mut self, config: &BulkheadConfig) -> bool {
+        let admitted = self.waiting > 0 && self.inside < config.limit;
+        if admitted {
+            self.waiting -= 1;
+            self.inside += 1;
+        }
+        admitted
+    }
+
+    /// How many are inside.
+    pub const fn inside(&self) -> u32 {
+        self.inside
+    }
+
+    /// How many wait.
+    pub const fn waiting(&self) -> u32 {
+        self.waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ten_enter_twenty_wait_and_the_next_is_rejected() {
+        let config = BulkheadConfig { limit: 10, queue: 20 };
+        let mut bulkhead = Bulkhead::default();
+        let entries: Vec<_> = (0..31).map(|_| bulkhead.enter(&config)).collect();
+        assert!(entries[..10].iter().all(|entry| *entry == Entry::Admitted));
+        assert!(entries[10..30].iter().all(|entry| *entry == Entry::Queued));
+        assert_eq!(entries[30], Entry::Rejected);
+        assert!(bulkhead.leave(&config), "the first who waits takes the place");
+        assert_eq!((bulkhead.inside(), bulkhead.waiting()), (10, 19));
+        bulkhead.leave_queue();
+        assert_eq!(bulkhead.waiting(), 18);
+    }
+
+    #[test]
+    fn without_a_queue_nobody_follows_who_leaves() {
+        let config = BulkheadConfig { limit: 1, queue: 0 };
+        let mut bulkhead = Bulkhead::default();
+        assert_eq!(bulkhead.enter(&config), Entry::Admitted);
+        assert_eq!(bulkhead.enter(&config), Entry::Rejected);
+        assert!(!bulkhead.leave(&config));
+        assert_eq!(bulkhead.enter(&config), Entry::Admitted);
+    }
+
+    #[test]
+    fn a_changed_limit_holds_from_then_on() {
+        let (small, large) =
+            (BulkheadConfig { limit: 1, queue: 5 }, BulkheadConfig { limit: 3, queue: 5 });
+        let mut bulkhead = Bulkhead::default();
+        (0..4).for_each(|_| assert_ne!(bulkhead.enter(&small), Entry::Rejected));
+        assert!(bulkhead.admit_waiting(&large) && bulkhead.admit_waiting(&large));
+        assert!(!bulkhead.admit_waiting(&large));
+        assert_eq!((bulkhead.inside(), bulkhead.waiting()), (3, 1));
+        assert!(!bulkhead.leave(&small), "two inside are still more than one");
+        assert!(!bulkhead.leave(&small));
+        assert!(bulkhead.leave(&small));
+    }
+
+    proptest! {
+        /// Against a queue kept the long way: bounds hold, and nobody waits beside a free place.
+        #[test]
+        fn places_are_never_oversold_nor_left_empty(
+            steps in vec(0u8..3, 0..500),
+            limit in 1u32..5,
+            queue in 0u32..5,
+        ) {
+            let config = BulkheadConfig { limit, queue };
+            let mut bulkhead = Bulkhead::default();
+            let (mut inside, mut waiting) = (0, 0);
+            for step in steps {
+                match step {
+                    0 => match bulkhead.enter(&config) {
+                        Entry::Admitted => inside += 1,
+                        Entry::Queued => waiting += 1,
+                        Entry::Rejected => {
+                            prop_assert_eq!((inside, waiting), (limit, queue));
+                        }
+                    },
+                    1 if inside > 0 => {
+                        inside -= 1;
+                        if bulkhead.leave(&config) {
+                            (inside, waiting) = (inside + 1, waiting - 1);
+                        }
+                    }
+                    2 if waiting > 0 => {
+                        bulkhead.leave_queue();
+                        waiting -= 1;
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!((bulkhead.inside(), bulkhead.waiting()), (inside, waiting));
+                prop_assert!(inside <= limit && waiting <= queue);
+                prop_assert!(waiting == 0 || inside == limit);
+            }
+        }
+    }
 }

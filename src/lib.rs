@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod check;
 pub mod engine;
 pub mod experiment;
+pub mod lint;
 pub mod measure;
 pub mod policy;
 pub mod random;

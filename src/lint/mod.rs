@@ -1,0 +1,1 @@
+//! What shows on paper, before anything runs.

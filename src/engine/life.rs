@@ -111,6 +111,8 @@ pub(super) struct Life<'p, O> {
     keys: Keys,
     calendar: Calendar,
     agenda: Agenda,
+    /// The moment of the next control, as of now: a crash may bring it forward.
+    control_at: SimTime,
     requests: Slab<Request>,
     calls: Slab<Call>,
     /// Beside `calls`, where any policy needs it.
@@ -170,6 +172,7 @@ impl<'p, O: Observer> Life<'p, O> {
             keys,
             calendar: Calendar::new(end, edges),
             agenda: Agenda::new(model),
+            control_at: SimTime::ZERO,
             requests: Slab::default(),
             calls: Slab::default(),
             memories: Vec::new(),
@@ -228,8 +231,11 @@ impl<'p, O: Observer> Life<'p, O> {
         let mut watch = Watch::start(&self.model.run.limits);
         let mut until_look = LOOK_EVERY;
         loop {
-            let control_at = self.agenda.next_at();
-            while let Some(event) = self.calendar.next(control_at) {
+            self.control_at = self.agenda.next_at();
+            // R13: all control of an instant comes before what follows from it.
+            while self.control_at > self.calendar.now()
+                && let Some(event) = self.calendar.next(self.control_at)
+            {
                 self.step(event);
                 until_look -= 1;
                 if until_look == 0 {
@@ -243,11 +249,11 @@ impl<'p, O: Observer> Life<'p, O> {
                     return self.finish(self.calendar.now());
                 }
             }
-            self.calendar.advance(control_at);
-            let (_, control) = self.agenda.take();
+            let (at, control) = self.agenda.take();
+            self.calendar.advance(at);
             self.control(control);
             self.let_in();
-            if control_at >= end {
+            if at >= end {
                 return self.finish(end);
             }
         }

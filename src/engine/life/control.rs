@@ -87,6 +87,7 @@ impl<O: Observer> Life<'_, O> {
         self.servers[service].go_down(replica);
         let back_at = self.calendar.now() + lasts;
         self.agenda.add(back_at, Control::ReplicaReturns { service, replica });
+        self.control_at = self.control_at.min(back_at);
     }
 
     fn bring_back(&mut self, service: usize, replica: u32) {

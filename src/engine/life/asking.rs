@@ -178,7 +178,7 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let replica = self.choose_replica(edge_index as usize, edge, key);
-        let attempt = self.attempts.insert(Attempt {
+        let attempt = Attempt {
             key,
             arrived_at: now,
             started_at: now,
@@ -193,16 +193,28 @@ impl<'p, O: Observer> Life<'p, O> {
             holds_worker: false,
             reason,
             failure: None,
-        });
-        if self.has_deadlines {
-            if self.deadlines.len() <= attempt as usize {
-                self.deadlines.resize(attempt as usize + 1, SimTime::NEVER);
-            }
-            self.deadlines[attempt as usize] = deadline;
-        }
-        self.calls[slot].attempt = attempt;
+        };
         let latency = self.latency(edge, Purpose::Latency, key);
-        self.calendar.after(latency, Kind::AttemptArrives, attempt);
+        if latency.is_zero() && self.is_quiet() {
+            self.arrive_at_once(attempt, deadline);
+        } else {
+            let attempt = self.keep(attempt, deadline);
+            self.calendar.after(latency, Kind::AttemptArrives, attempt);
+        }
+    }
+
+    /// Gives an attempt a slot.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, attempt: Attempt, deadline: SimTime) -> u32 {
+        let slot = self.attempts.insert(attempt);
+        if self.has_deadlines {
+            if self.deadlines.len() <= slot as usize {
+                self.deadlines.resize(slot as usize + 1, SimTime::NEVER);
+            }
+            self.deadlines[slot as usize] = deadline;
+        }
+        self.calls[attempt.caller].attempt = slot;
+        slot
     }
 
     #[inline(always)]
@@ -238,9 +250,21 @@ impl<'p, O: Observer> Life<'p, O> {
         if is_gone(caller) {
             return;
         }
-        self.calls[caller].attempt = NOBODY;
-        let layers = self.edge_of(&self.calls[caller]).layers.len();
-        self.settle(caller, layers, failure.map_or(Ok(()), Err));
+        self.settle_from_inside(caller, failure.map_or(Ok(()), Err));
+    }
+
+    /// The attempt that is out has an outcome.
+    #[inline(always)]
+    pub(super) fn settle_from_inside(&mut self, slot: u32, outcome: Result<(), Class>) {
+        self.calls[slot].attempt = NOBODY;
+        let layers = self.edge_of(&self.calls[slot]).layers.len();
+        self.settle(slot, layers, outcome);
+    }
+
+    /// Does nothing else happen at this instant?
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.calendar.is_quiet() && self.called.is_empty()
     }
 
     /// R10: an outcome walks the layers outwards, from below layer `from`.

@@ -31,14 +31,8 @@ impl<'p, O: Observer> Life<'p, O> {
         let attempt = &mut self.attempts[slot];
         attempt.arrived_at = now;
         let attempt = *attempt;
-        self.note_arrival(&attempt);
-        let offer = if attempt.stage == Stage::Recalled {
-            Offer::Swallowed
-        } else {
-            self.servers[attempt.service as usize].offer(now, u32::from(attempt.replica))
-        };
-        match self.answer_to(offer, &attempt) {
-            Ok(()) => self.let_into(slot, offer, &attempt),
+        match self.offer(&attempt) {
+            Ok(offer) => self.let_into(slot, offer, &attempt),
             Err(Some(class)) => self.reply(slot, Err(class)),
             Err(None) => self.forget(slot),
         }
@@ -47,18 +41,14 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The same for an attempt that had no way to go, at an instant at which nothing else happens:
     /// one that is turned away never needs a slot.
     #[inline(always)]
-    pub(super) fn arrive_at_once(&mut self, attempt: Attempt, deadline: SimTime) {
-        let now = self.calendar.now();
-        self.note_arrival(&attempt);
-        let server = &mut self.servers[attempt.service as usize];
-        let offer = server.offer(now, u32::from(attempt.replica));
-        match self.answer_to(offer, &attempt) {
-            Ok(()) => {
+    pub(super) fn arrive_at_once(&mut self, attempt: Attempt, deadline: SimTime, edge: &EdgePlan) {
+        match self.offer(&attempt) {
+            Ok(offer) => {
                 let slot = self.keep(attempt, deadline);
                 self.let_into(slot, offer, &attempt);
             }
-            Err(Some(class)) if self.edge(attempt.edge).loss.is_none() => {
-                self.settle_from_inside(attempt.caller, Err(class));
+            Err(Some(class)) if edge.loss.is_none() => {
+                self.settle(attempt.caller, edge.layers.len(), Err(class));
             }
             Err(Some(class)) => {
                 let slot = self.keep(attempt, deadline);
@@ -68,28 +58,28 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
-    #[inline(always)]
-    fn note_arrival(&mut self, attempt: &Attempt) {
-        let service = attempt.service as usize;
-        self.servers[service].audit.reached += 1;
-        self.observer.reached(self.calendar.now(), service, attempt.reason);
-    }
-
     /// Is an attempt let in, or what does its caller hear?
     #[inline(always)]
-    fn answer_to(&mut self, offer: Offer, attempt: &Attempt) -> Result<(), Option<Class>> {
+    fn offer(&mut self, attempt: &Attempt) -> Result<Offer, Option<Class>> {
+        let now = self.calendar.now();
         let service = attempt.service as usize;
+        self.observer.reached(now, service, attempt.reason);
+        let server = &mut self.servers[service];
+        let offer = match attempt.stage {
+            Stage::Recalled => Offer::Swallowed,
+            _ => server.offer(now, u32::from(attempt.replica)),
+        };
         let refusal = match offer {
             Offer::Started | Offer::Queued => {
-                self.servers[service].audit.admitted += 1;
-                return Ok(());
+                server.audit.admitted += 1;
+                return Ok(offer);
             }
             Offer::Down => Some(Class::Unavailable),
             Offer::Full => Some(Class::Overloaded),
             Offer::Swallowed => None,
         };
-        self.servers[service].audit.refused += 1;
-        self.observer.refused(self.calendar.now(), service, refusal);
+        server.audit.refused += 1;
+        self.observer.refused(now, service, refusal);
         Err(refusal)
     }
 

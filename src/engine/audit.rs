@@ -7,7 +7,6 @@
 //! identity of integers.
 
 use crate::engine::calendar::Counts;
-use crate::units::SimTime;
 
 /// What a run counts for its audit.
 #[derive(Debug, Default)]
@@ -77,11 +76,11 @@ pub(super) struct ServiceLeft {
 }
 
 impl Audit {
-    /// Checks every law against what is left at `end`.
+    /// Checks every law against what is left.
     ///
     /// # Errors
     /// The first law that does not hold, with both sides.
-    pub(super) fn close(&self, end: SimTime, left: &Left) -> Result<(), String> {
+    pub(super) fn close(&self, left: &Left) -> Result<(), String> {
         let law = |name: &str, one: i128, other: i128| {
             if one == other { Ok(()) } else { Err(format!("{name}: {one} against {other}")) }
         };

@@ -53,6 +53,8 @@ pub(super) struct EdgePlan {
     pub(super) loss: Option<Share>,
     /// Outermost first.
     pub(super) layers: Vec<Layer>,
+    /// Nothing but a retry without a budget, and an attempt timeout: the usual case.
+    pub(super) is_plain: bool,
     /// Where the retry layer stands among them.
     pub(super) retry_at: usize,
     pub(super) retry: Option<RetryPlan>,
@@ -196,6 +198,8 @@ impl EdgePlan {
             latency: edge.link.latency.clone(),
             constant_latency: edge.link.latency.as_constant(),
             loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
+            is_plain: policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
+                && policy.order.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout)),
             layers: policy.order.clone(),
             retry_at: policy.order.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
             retry,

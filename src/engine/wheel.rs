@@ -88,13 +88,8 @@ impl Wheel {
     /// Puts an event into its place among few that are sorted.
     #[inline(always)]
     fn insert(&mut self, event: Event) {
-        self.sorted.push(event);
-        let mut hole = self.sorted.len() - 1;
-        while hole > 0 && self.sorted[hole - 1] < event {
-            self.sorted[hole] = self.sorted[hole - 1];
-            hole -= 1;
-        }
-        self.sorted[hole] = event;
+        let later = self.sorted.iter().rposition(|other| *other > event);
+        self.sorted.insert(later.map_or(0, |at| at + 1), event);
     }
 
     /// The earliest event, or `Event::NONE`.

@@ -1,5 +1,6 @@
 //! The answering side: an attempt arrives, waits, is worked on, calls further, and is answered.
 
+use crate::engine::caller::Call;
 use crate::engine::caller::NOBODY;
 use crate::engine::caller::Parent;
 use crate::engine::event::Kind;
@@ -41,9 +42,16 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The same for an attempt that had no way to go, at an instant at which nothing else happens:
     /// one that is turned away never needs a slot.
     #[inline(always)]
-    pub(super) fn arrive_at_once(&mut self, attempt: Attempt, deadline: SimTime, edge: &EdgePlan) {
+    pub(super) fn arrive_at_once(
+        &mut self,
+        attempt: Attempt,
+        deadline: SimTime,
+        call: &Call,
+        edge: &EdgePlan,
+    ) {
         match self.offer(&attempt) {
             Ok(offer) => {
+                self.set_attempt_timer(attempt.caller, call, edge);
                 let slot = self.keep(attempt, deadline);
                 self.let_into(slot, offer, &attempt);
             }
@@ -51,10 +59,12 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.settle(attempt.caller, edge.layers.len(), Err(class));
             }
             Err(Some(class)) => {
+                self.set_attempt_timer(attempt.caller, call, edge);
                 let slot = self.keep(attempt, deadline);
                 self.reply(slot, Err(class));
             }
-            Err(None) => {} // The caller hears nothing, and waits on.
+            // The caller hears nothing, and waits on.
+            Err(None) => self.set_attempt_timer(attempt.caller, call, edge),
         }
     }
 

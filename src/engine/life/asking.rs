@@ -77,16 +77,29 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// R3: a call walks its policy from layer `from` inwards; whoever comes through is sent.
     /// `call` is the record in `slot`, which has been read already.
+    #[inline]
     fn walk(&mut self, slot: u32, mut call: Call, from: usize) {
         let edge = self.edge_of(&call);
-        let mut index = from;
-        while let Some(layer) = edge.layers.get(index) {
+        if edge.is_plain {
+            if call.tries == 0 {
+                call.tries = 1;
+                self.calls[slot].tries = 1;
+            }
+            self.send(slot, &call, edge);
+        } else if self.walk_layers(slot, &mut call, edge, from) {
+            self.send(slot, &call, edge);
+        }
+    }
+
+    /// The walk through any layers; `false`: one of them held or rejected the call.
+    fn walk_layers(&mut self, slot: u32, call: &mut Call, edge: &EdgePlan, from: usize) -> bool {
+        for (index, layer) in edge.layers.iter().enumerate().skip(from) {
             match layer {
-                Layer::Bulkhead => match self.enter_bulkhead(slot, &call, edge) {
+                Layer::Bulkhead => match self.enter_bulkhead(slot, call, edge) {
                     Entry::Admitted => self.calls[slot].flags.set(Flags::PLACE),
                     Entry::Queued => {
                         self.calls[slot].flags.set(Flags::IN_LINE);
-                        return;
+                        return false;
                     }
                     Entry::Rejected => return self.reject(slot, index, Class::BulkheadFull),
                 },
@@ -99,25 +112,26 @@ impl<'p, O: Observer> Life<'p, O> {
                 Layer::Retry => {
                     call.tries = 1;
                     self.calls[slot].tries = 1;
-                    self.pay_in(&call, edge);
+                    self.pay_in(call, edge);
                 }
                 Layer::Breaker => {
-                    if !self.ask_breaker(slot, &call, edge) {
+                    if !self.ask_breaker(slot, call, edge) {
                         return self.reject(slot, index, Class::BreakerOpen);
                     }
                 }
-                Layer::AttemptTimeout => self.set_attempt_timer(slot, &call, edge),
+                // Innermost of all: its time runs from when the attempt is sent.
+                Layer::AttemptTimeout => {}
             }
-            index += 1;
         }
-        self.send(slot, &call, edge);
+        true
     }
 
     /// A layer turned the call or the try away: an outcome, but not an attempt.
-    fn reject(&mut self, slot: u32, layer: usize, class: Class) {
+    fn reject(&mut self, slot: u32, layer: usize, class: Class) -> bool {
         let edge = self.calls[slot].edge as usize;
         self.observer.rejected(self.calendar.now(), edge, class);
         self.settle(slot, layer, Err(class));
+        false
     }
 
     /// A call begins its first try: budgets that calls pay for are paid.
@@ -149,7 +163,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// The time of an attempt begins to run.
     #[inline(always)]
-    fn set_attempt_timer(&mut self, slot: u32, call: &Call, edge: &EdgePlan) {
+    pub(super) fn set_attempt_timer(&mut self, slot: u32, call: &Call, edge: &EdgePlan) {
         let timer = match (edge.constant_timeout, &edge.attempt_timeout) {
             (Some(span), _) => {
                 self.calendar.after_in_ring(edge.ring, span, Kind::AttemptTimesOut, slot)
@@ -179,6 +193,7 @@ impl<'p, O: Observer> Life<'p, O> {
             && loss.happens(self.keys.draw(Purpose::Loss, key, 0))
         {
             self.audit.lost += 1;
+            self.set_attempt_timer(slot, call, edge);
             return;
         }
         let replica = self.choose_replica(edge_index as usize, edge, key);
@@ -200,8 +215,9 @@ impl<'p, O: Observer> Life<'p, O> {
         };
         let latency = self.latency(edge, Purpose::Latency, key);
         if latency.is_zero() && self.is_quiet() {
-            self.arrive_at_once(attempt, deadline, edge);
+            self.arrive_at_once(attempt, deadline, call, edge);
         } else {
+            self.set_attempt_timer(slot, call, edge);
             let attempt = self.keep(attempt, deadline);
             self.calendar.after(latency, Kind::AttemptArrives, attempt);
         }
@@ -275,24 +291,17 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn settle(&mut self, slot: u32, from: usize, outcome: Result<(), Class>) {
         let call = self.calls[slot];
         let edge = self.edge_of(&call);
-        let mut cause = None;
-        let mut index = from;
-        while index > 0 {
-            index -= 1;
-            match edge.layers[index] {
-                Layer::AttemptTimeout => {
-                    self.calendar.take_back(edge.ring, call.timer);
-                    self.calls[slot].timer = 0;
-                }
-                Layer::Breaker => self.settle_breaker(slot, outcome),
-                Layer::Retry => match self.decide(slot, &call, edge, outcome) {
-                    Decision::Wait(wait) => return self.back_off(slot, &call, wait, outcome),
-                    Decision::End(end) => cause = end,
-                },
-                Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Bulkhead => self.leave_bulkhead(slot),
-            }
-        }
+        let decision = if edge.is_plain {
+            self.calendar.take_back(edge.ring, call.timer);
+            self.calls[slot].timer = 0;
+            self.decide(slot, &call, edge, outcome)
+        } else {
+            self.settle_layers(slot, &call, edge, from, outcome)
+        };
+        let cause = match decision {
+            Decision::Wait(wait) => return self.back_off(slot, &call, wait, outcome),
+            Decision::End(cause) => cause,
+        };
         self.calls.free(slot);
         match call.parent.slot() {
             Ok(request) => {
@@ -301,6 +310,35 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             Err(attempt) => self.handler_hears(attempt, outcome),
         }
+    }
+
+    /// The walk outwards through any layers, up to a retry that is granted.
+    #[inline(never)]
+    fn settle_layers(
+        &mut self,
+        slot: u32,
+        call: &Call,
+        edge: &EdgePlan,
+        from: usize,
+        outcome: Result<(), Class>,
+    ) -> Decision {
+        let mut cause = None;
+        for layer in edge.layers[..from].iter().rev() {
+            match layer {
+                Layer::AttemptTimeout => {
+                    self.calendar.take_back(edge.ring, call.timer);
+                    self.calls[slot].timer = 0;
+                }
+                Layer::Breaker => self.settle_breaker(slot, outcome),
+                Layer::Retry => match self.decide(slot, call, edge, outcome) {
+                    Decision::End(end) => cause = end,
+                    wait @ Decision::Wait(_) => return wait,
+                },
+                Layer::Timeout => self.memories[slot as usize].timer = 0,
+                Layer::Bulkhead => self.leave_bulkhead(slot),
+            }
+        }
+        Decision::End(cause)
     }
 
     /// R10: what the retry layer makes of an outcome.

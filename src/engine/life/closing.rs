@@ -45,7 +45,7 @@ impl<O: Observer> Life<'_, O> {
                 Stage::Removed | Stage::Replying | Stage::Over => {}
             }
         }
-        self.audit.close(end, &left)
+        self.audit.close(&left)
     }
 
     fn sum_of_levels(&self, of: impl Fn(&BackingOff) -> u64) -> u64 {

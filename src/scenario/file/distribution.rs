@@ -2,8 +2,8 @@
 
 use crate::random::Distribution;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::tree::Node;
 use crate::scenario::tree::Value;
 use crate::units::Duration;

@@ -2,12 +2,12 @@
 
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::file::reference;
 use crate::scenario::file::services::LARGEST_FACTOR;
 use crate::scenario::file::services::read_errors;
 use crate::scenario::model::Errors;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::reader::names;
 use crate::scenario::tree::Entry;

@@ -3,6 +3,7 @@
 
 mod disturbances;
 mod expect;
+mod graph;
 mod policies;
 mod recovery;
 mod run;

@@ -6,6 +6,7 @@ pub mod experiment;
 pub mod measure;
 pub mod policy;
 pub mod random;
+pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod units;

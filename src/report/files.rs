@@ -263,7 +263,10 @@ fn sync_folder(_path: &Path) -> io::Result<()> {
 /// a part of its hash, so that different names never share a file.
 pub fn safe_name(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-    if name.len() <= LONGEST_NAME && !name.is_empty() && name.chars().all(plain) && !name.starts_with('.')
+    if name.len() <= LONGEST_NAME
+        && !name.is_empty()
+        && name.chars().all(plain)
+        && !name.starts_with('.')
     {
         return name.to_owned();
     }

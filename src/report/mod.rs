@@ -98,11 +98,8 @@ impl<'a> View<'a> {
 
     /// Scenario and variant, in the scenario's own words.
     fn subtitle(&self) -> String {
-        let about = if self.variant.about.is_empty() {
-            &self.scenario.about
-        } else {
-            &self.variant.about
-        };
+        let about =
+            if self.variant.about.is_empty() { &self.scenario.about } else { &self.variant.about };
         if about.is_empty() {
             self.scenario.name.clone()
         } else {

@@ -34,7 +34,8 @@ pub fn number(value: f64) -> String {
     }
     let decimals = (2 - magnitude(scaled)).clamp(0, 6) as usize;
     let text = format!("{scaled:.decimals$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{}{suffix}", thousands(text))
 }
 

@@ -67,7 +67,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
             drop_expired: false,
         },
         cancellation: Cancellation::None,
-        work: Distribution::Constant(Duration::from_millis(work_ms)),
+        work: Distribution::constant(Duration::from_millis(work_ms)),
         errors: None,
         calls,
         overload: None,
@@ -88,7 +88,8 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
     for index in 0..extra {
         services.push(service(&format!("dependency-with-a-long-name-{index}"), 4, 5, Vec::new()));
     }
-    let link = Link { latency: Distribution::Constant(Duration::from_millis(1)), loss: Share::ZERO };
+    let link =
+        Link { latency: Distribution::constant(Duration::from_millis(1)), loss: Share::ZERO };
     let edges = (0..services.len())
         .map(|target| Edge {
             caller: match target {
@@ -102,7 +103,8 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();
-    let segment = RateSegment { from: Duration::ZERO, until: Duration::MAX, start: rate, end: rate };
+    let segment =
+        RateSegment { from: Duration::ZERO, until: Duration::MAX, start: rate, end: rate };
     Model {
         run: RunSettings {
             horizon: Duration::from_secs(3_600),
@@ -161,12 +163,8 @@ fn noise(key: usize) -> f64 {
 /// A storm that ends `until` seconds after the warm-up; 25 requests per second before and after.
 fn series(model: &Model, until: f64) -> Series {
     let windows = 3_720;
-    let mut series = Series {
-        window: model.run.window,
-        warm_up_windows: 120,
-        windows,
-        ..Series::default()
-    };
+    let mut series =
+        Series { window: model.run.window, warm_up_windows: 120, windows, ..Series::default() };
     for index in 0..windows {
         let at = series.start_s(index);
         let storm = !model.triggers.is_empty() && at >= 300.0 && at < until;
@@ -204,7 +202,8 @@ fn series(model: &Model, until: f64) -> Series {
             });
         }
         for id in 0..model.edges.len() {
-            let backing_off = if storm { (40.0 * id as f64 * (1.2 - wave) * height) as u32 } else { 0 };
+            let backing_off =
+                if storm { (40.0 * id as f64 * (1.2 - wave) * height) as u32 } else { 0 };
             series.edges.push(EdgeWindow { calls: born, backing_off, ..EdgeWindow::default() });
         }
         series.backlog.push(backlog);
@@ -234,7 +233,13 @@ fn estimate(value: f64, half: f64) -> Estimate {
     Estimate { estimate: Some(value), low: Some(value - half), high: Some(value + half) }
 }
 
-fn outcome(replication: u32, services: usize, stuck: bool, recovery_s: f64, peak: f64) -> RunOutcome {
+fn outcome(
+    replication: u32,
+    services: usize,
+    stuck: bool,
+    recovery_s: f64,
+    peak: f64,
+) -> RunOutcome {
     let recovery = Survival { time_s: recovery_s, happened: !stuck };
     RunOutcome {
         replication,
@@ -341,7 +346,10 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
     };
     let result = VariantResult {
         variant: index,
-        controls: runs.iter().map(|run| RunOutcome { class: RunClass::Unaffected, ..run.clone() }).collect(),
+        controls: runs
+            .iter()
+            .map(|run| RunOutcome { class: RunClass::Unaffected, ..run.clone() })
+            .collect(),
         runs,
         example,
         band,
@@ -359,7 +367,8 @@ pub(crate) fn made(shares: &[f64]) -> Made {
 
 /// The same for a system of one's own.
 pub(crate) fn made_of(model: &Model, shares: &[f64]) -> Made {
-    let names = ["base", "full-jitter", "no-retries", "retry-budget-of-10-percent-per-caller", "operator"];
+    let names =
+        ["base", "full-jitter", "no-retries", "retry-budget-of-10-percent-per-caller", "operator"];
     let variants = (0..shares.len()).map(|index| Variant {
         name: names.get(index).map_or_else(|| format!("variant-{index}"), |name| (*name).into()),
         about: String::new(),
@@ -367,17 +376,15 @@ pub(crate) fn made_of(model: &Model, shares: &[f64]) -> Made {
     });
     let scenario = Scenario {
         name: "failover-20s".into(),
-        about: "A planned 20 s database failover meets three layers that each try 1 + 3 times.".into(),
+        about: "A planned 20 s database failover meets three layers that each try 1 + 3 times."
+            .into(),
         source: String::new(),
         variants: variants.collect(),
         expect: Vec::new(),
         fingerprint: "0".repeat(64),
     };
-    let (results, summaries): (Vec<_>, Vec<_>) = shares
-        .iter()
-        .enumerate()
-        .map(|(index, &share)| variant(&scenario, index, share))
-        .unzip();
+    let (results, summaries): (Vec<_>, Vec<_>) =
+        shares.iter().enumerate().map(|(index, &share)| variant(&scenario, index, share)).unzip();
     let names = scenario.variants.iter().map(|variant| variant.name.clone());
     let summary = Summary {
         scenario: scenario.name.clone(),

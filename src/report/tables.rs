@@ -160,10 +160,7 @@ const fn ending(ending: Ending) -> &'static str {
 /// `comparison.csv`: one row for each variant.
 fn comparison(material: &Material<'_>) -> Table {
     let services = services(material);
-    let mut head: Vec<String> = columns(
-        "variant replications finding",
-    )
-    .collect();
+    let mut head: Vec<String> = columns("variant replications finding").collect();
     let mut measures: Vec<String> = columns(
         "stuck_share recovered_share control_healthy_share recovery_median_s \
          recovery_p95_s recovery_restricted_mean_s goodput_ratio_before \
@@ -183,9 +180,17 @@ fn comparison(material: &Material<'_>) -> Table {
         let summary = view.summary;
         let (time, ratio) = (&summary.recovery_time_s, &summary.goodput_ratio);
         let mut estimates = vec![
-            summary.stuck_share, summary.recovered_share, summary.control_healthy_share,
-            time.median, time.p95, time.restricted_mean, ratio.before, ratio.during, ratio.after,
-            summary.lost_share, summary.wasted_share,
+            summary.stuck_share,
+            summary.recovered_share,
+            summary.control_healthy_share,
+            time.median,
+            time.p95,
+            time.restricted_mean,
+            ratio.before,
+            ratio.during,
+            ratio.after,
+            summary.lost_share,
+            summary.wasted_share,
         ];
         for name in &services {
             let service = view.amplification(name);
@@ -214,7 +219,10 @@ fn band(view: &View<'_>) -> Table {
     );
     let rows = (0..band.start_s.len()).map(|index| {
         [
-            &band.start_s, &band.arrivals_rps, &band.goodput_low_rps, &band.goodput_median_rps,
+            &band.start_s,
+            &band.arrivals_rps,
+            &band.goodput_low_rps,
+            &band.goodput_median_rps,
             &band.goodput_high_rps,
         ]
         .map(|values| number(values.get(index).copied()))
@@ -269,8 +277,14 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
     for s in entities(&series.services, series.windows, index) {
         row.extend(
             [
-                s.first, s.retry_after_timeout, s.retry_after_refusal, s.retry_after_error,
-                s.refused, s.completed_ok, s.completed_error, s.removed,
+                s.first,
+                s.retry_after_timeout,
+                s.retry_after_refusal,
+                s.retry_after_error,
+                s.refused,
+                s.completed_ok,
+                s.completed_error,
+                s.removed,
             ]
             .map(rate),
         );
@@ -280,7 +294,10 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
     for e in entities(&series.edges, series.windows, index) {
         row.extend(
             [
-                e.calls, e.rejected_by_breaker, e.rejected_by_bulkhead, e.denied_by_budget,
+                e.calls,
+                e.rejected_by_breaker,
+                e.rejected_by_bulkhead,
+                e.denied_by_budget,
                 e.timeouts,
             ]
             .map(rate),
@@ -306,7 +323,8 @@ fn edge_names(model: &Model) -> Vec<String> {
             Caller::Service(id) => &model.services[id].name,
         };
         let name = format!("{caller}>{}", model.services[edge.target].name);
-        let same = names.iter().filter(|n| **n == name || n.starts_with(&format!("{name}#"))).count();
+        let same =
+            names.iter().filter(|n| **n == name || n.starts_with(&format!("{name}#"))).count();
         names.push(if same == 0 { name } else { format!("{name}#{}", same + 1) });
     }
     names

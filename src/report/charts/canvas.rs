@@ -99,8 +99,7 @@ pub(super) fn picture(
         canvas.texts
     };
     let head = format!("<svg width=\"{}\" height=\"{}\"", width * SCALE, height * SCALE);
-    let scaled =
-        format!("<svg width=\"{width}\" height=\"{height}\" stroke-linejoin=\"round\"");
+    let scaled = format!("<svg width=\"{width}\" height=\"{height}\" stroke-linejoin=\"round\"");
     Ok(Picture { svg: dress(&svg.replacen(&head, &scaled, 1), SCALE), texts })
 }
 
@@ -187,14 +186,12 @@ impl Canvas<'_> {
             Anchor::Centre => (HPos::Center, x - width / 2.0),
             Anchor::Right => (HPos::Right, x - width),
         };
-        self.texts.push((
-            (left, y - size * 0.5, left + width, y + size * 0.5),
-            text.to_owned(),
-        ));
+        self.texts.push(((left, y - size * 0.5, left + width, y + size * 0.5), text.to_owned()));
+        let ink = rgb(colour);
         // `dy` of a text drawn from its middle is half an ex above the digits' middle; a small
         // step down sets capitals and digits on the line that was asked for.
         let style = TextStyle::from((FAMILY, size * SCALE * PLOTTERS_FONT_DIVISOR).into_font())
-            .color(&rgb(colour))
+            .color(&ink)
             .pos(Pos::new(horizontal, VPos::Center));
         let at = unit((x, y + size * 0.1));
         let result = self.area.draw(&Text::new(text.to_owned(), at, style));

@@ -82,11 +82,16 @@ pub(super) fn draw(material: &Material<'_>) -> Result<Picture, ChartError> {
 
 /// What one sees: how many variants get stuck, and how many do not.
 fn title(views: &[View<'_>]) -> String {
-    let with = |wanted: Finding| views.iter().filter(|v| v.summary.finding == wanted).count() as u64;
+    let with =
+        |wanted: Finding| views.iter().filter(|v| v.summary.finding == wanted).count() as u64;
     let mut parts = Vec::new();
-    for finding in
-        [Finding::Safe, Finding::Vulnerable, Finding::Metastable, Finding::Overloaded, Finding::Inconclusive]
-    {
+    for finding in [
+        Finding::Safe,
+        Finding::Vulnerable,
+        Finding::Metastable,
+        Finding::Overloaded,
+        Finding::Inconclusive,
+    ] {
         let count = with(finding);
         let what = match finding {
             Finding::Safe => "safe",

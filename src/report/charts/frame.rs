@@ -158,7 +158,8 @@ pub(super) fn panel(
         canvas.text((place.x - 9.0, y), &text, 14.0, QUIET, Anchor::Right);
     }
     let below = place.bottom();
-    let in_units = Axis::span(time.axis.low / time.unit.seconds, time.axis.high / time.unit.seconds);
+    let in_units =
+        Axis::span(time.axis.low / time.unit.seconds, time.axis.high / time.unit.seconds);
     for tick in in_units.ticks((place.width / 110.0) as usize) {
         let x = in_units.at(tick, place.x, place.right());
         canvas.line(&[(x, below), (x, below + 5.0)], full(FRAME), 1.0);

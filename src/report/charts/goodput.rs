@@ -14,7 +14,6 @@ use crate::report::charts::frame::Sample;
 use crate::report::charts::frame::Time;
 use crate::report::charts::palette::BLACK;
 use crate::report::charts::palette::BLUE;
-use crate::report::charts::palette::Colour;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::Ink;
 use crate::report::charts::palette::QUIET;
@@ -23,7 +22,7 @@ use crate::report::number::counted;
 use crate::report::number::percent;
 use crate::report::number::seconds;
 
-const BAND: Fill = Fill::Plain((0xb3, 0xd4, 0xe8) as Colour);
+const BAND: Fill = Fill::Plain((0xb3, 0xd4, 0xe8));
 const ARRIVALS: Ink = Ink { colour: BLACK, dash: "9 5" };
 
 /// The chart.
@@ -76,10 +75,9 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         let floor = decimate(&band.goodput_low_rps, MOST_POINTS);
         outline.extend(floor.iter().rev().map(|&i| at(i, band.goodput_low_rps[i])));
         canvas.polygon(&outline, BAND);
-        for (values, ink, width) in [
-            (&band.arrivals_rps, ARRIVALS, 2.0),
-            (&band.goodput_median_rps, full(BLUE), 3.0),
-        ] {
+        for (values, ink, width) in
+            [(&band.arrivals_rps, ARRIVALS, 2.0), (&band.goodput_median_rps, full(BLUE), 3.0)]
+        {
             let kept = decimate(values, MOST_POINTS);
             let points: Vec<_> = kept.iter().map(|&index| at(index, values[index])).collect();
             canvas.line(&points, ink, width);

@@ -21,7 +21,6 @@ use crate::report::charts::palette::BLACK;
 use crate::report::charts::palette::CAPACITY;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::QUIET;
-use crate::report::number::counted;
 use crate::report::number::number;
 use crate::report::road;
 use crate::report::words;
@@ -42,7 +41,8 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
     let order = road::order(view.model());
     let shown = most_loaded(view, &order);
     picture((frame::WIDTH, frame::HEIGHT), |canvas| {
-        let mut caption = format!("One run: replication {}, seed {}.", view.replication(), view.seed);
+        let mut caption =
+            format!("One run: replication {}, seed {}.", view.replication(), view.seed);
         if shown.len() < order.len() {
             caption += &format!(
                 " {} of {} services, those that most attempts reach in a window.",
@@ -55,7 +55,13 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             REASONS.iter().map(|(fill, name)| (Sample::Area(*fill), (*name).to_owned())).collect();
         entries.push((Sample::Line(CAPACITY), "capacity, nothing being wrong".into()));
         entries.push((Sample::Tick(BLACK), "crash".into()));
-        frame::legend(canvas, frame::MARGIN, top + 8.0, frame::WIDTH - 2.0 * frame::MARGIN, &entries);
+        frame::legend(
+            canvas,
+            frame::MARGIN,
+            top + 8.0,
+            frame::WIDTH - 2.0 * frame::MARGIN,
+            &entries,
+        );
         panels(canvas, view, &shown, top + 30.0);
     })
 }
@@ -79,9 +85,8 @@ fn title(view: &View<'_>) -> String {
 
 /// The services that fit on the page, in road order.
 fn most_loaded(view: &View<'_>, order: &[ServiceId]) -> Vec<ServiceId> {
-    let peak = |id: ServiceId| {
-        view.series().service(id).map(ServiceWindow::offered).max().unwrap_or(0)
-    };
+    let peak =
+        |id: ServiceId| view.series().service(id).map(ServiceWindow::offered).max().unwrap_or(0);
     let mut by_peak = order.to_vec();
     by_peak.sort_by_key(|&id| std::cmp::Reverse(peak(id)));
     by_peak.truncate(MOST_PANELS);
@@ -165,7 +170,10 @@ fn panel(
         crashes += u64::from(window.crashes);
         let (x, y) = (x(index), place.bottom());
         if x - last >= 4.0 {
-            canvas.polygon(&[(x, y - 1.0), (x - 4.0, y + 8.0), (x + 4.0, y + 8.0)], Fill::Plain(BLACK));
+            canvas.polygon(
+                &[(x, y - 1.0), (x - 4.0, y + 8.0), (x + 4.0, y + 8.0)],
+                Fill::Plain(BLACK),
+            );
             last = x;
         }
     }

@@ -14,7 +14,6 @@ mod palette;
 mod state;
 
 use crate::report::Material;
-use crate::report::View;
 use crate::report::files::Output;
 use crate::report::files::safe_name;
 
@@ -180,7 +179,8 @@ mod tests {
                 }
                 let png = canvas::png(&picture.svg).unwrap();
                 std::fs::write(folder.join(format!("{}.png", safe_name(&name))), png).unwrap();
-                std::fs::write(folder.join(format!("{}.svg", safe_name(&name))), picture.svg).unwrap();
+                std::fs::write(folder.join(format!("{}.svg", safe_name(&name))), picture.svg)
+                    .unwrap();
             }
         }
     }

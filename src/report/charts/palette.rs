@@ -60,9 +60,8 @@ pub(super) const ACTION: Ink = Ink { colour: PURPLE, dash: "5 4" };
 pub(super) const LIMIT: Ink = Ink { colour: QUIET, dash: "2 4" };
 
 /// Every dashed line: `dress` knows no others.
-const DASHED: [Ink; 10] = [
-    LINES[1], LINES[2], LINES[3], LINES[4], LINES[5], LINES[6], LINES[7], CAPACITY, ACTION, LIMIT,
-];
+const DASHED: [Ink; 10] =
+    [LINES[1], LINES[2], LINES[3], LINES[4], LINES[5], LINES[6], LINES[7], CAPACITY, ACTION, LIMIT];
 
 /// The fill of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use crate::report::Material;
 use crate::report::View;
 use crate::report::charts::ChartError;
 use crate::report::charts::axis::Axis;
+use crate::report::charts::axis::TimeUnit;
 use crate::report::charts::axis::label;
 use crate::report::charts::canvas::Anchor;
 use crate::report::charts::canvas::Canvas;
@@ -36,10 +37,16 @@ use crate::report::road;
 use crate::report::words;
 
 /// Least height of a row; with more variants than fit the page grows.
-const LEAST_ROW: f64 = 22.0;
+const LEAST_ROW: f64 = 20.0;
+/// Greatest height of a row.
+const MOST_ROW: f64 = 110.0;
+/// Everything of the page but its rows.
+const AROUND: f64 = 260.0;
 /// Width of the names, and of the findings beside them.
-const NAMES: f64 = 330.0;
-const FINDINGS: f64 = 150.0;
+const NAMES: f64 = 310.0;
+const FINDINGS: f64 = 140.0;
+/// Width of the median recovery times, which are words as often as numbers.
+const MEDIANS: f64 = 120.0;
 /// Free space between two columns.
 const GAP: f64 = 44.0;
 
@@ -57,20 +64,23 @@ struct Column {
 /// The chart.
 pub(super) fn draw(material: &Material<'_>) -> Result<Picture, ChartError> {
     let views: Vec<_> = material.views().collect();
-    let natural = frame::HEIGHT - 300.0;
-    let row = (natural / views.len().max(1) as f64).clamp(LEAST_ROW, 64.0);
-    let height = (300.0 + row * views.len() as f64).max(frame::HEIGHT);
+    let natural = frame::HEIGHT - AROUND;
+    let row = (natural / views.len().max(1) as f64).clamp(LEAST_ROW, MOST_ROW);
+    let height = (AROUND + row * views.len() as f64).max(frame::HEIGHT);
     picture((frame::WIDTH, height), |canvas| {
         let (subtitle, caption) = (&material.scenario.about, caption(material, &views));
         let top = frame::page(canvas, height, &title(&views), subtitle, &caption);
         let columns = columns(&views);
         let left = frame::MARGIN + NAMES + FINDINGS;
-        let each = (frame::WIDTH - frame::MARGIN - left) / columns.len() as f64;
+        let each = (frame::WIDTH - frame::MARGIN - left - MEDIANS) / columns.len() as f64;
         let first = top + 66.0;
         names(canvas, &views, first, row);
+        medians(canvas, &views, left + 2.0 * each + MEDIANS - 8.0, first, row);
         for (index, column) in columns.iter().enumerate() {
+            // The medians stand between the times and the attempts.
+            let shift = if index > 1 { MEDIANS } else { 0.0 };
             let place = Place {
-                x: left + index as f64 * each + GAP / 2.0,
+                x: left + index as f64 * each + shift + GAP / 2.0,
                 y: first,
                 width: each - GAP,
                 height: row * views.len() as f64,
@@ -129,6 +139,16 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
     let stuck: Vec<_> = views.iter().map(|view| view.summary.stuck_share).collect();
     let recovery: Vec<_> =
         views.iter().map(|view| view.summary.recovery_time_s.restricted_mean).collect();
+    let unit = TimeUnit::for_span(largest(&recovery));
+    let in_units = |value: Option<f64>| value.map(|value| value / unit.seconds);
+    let recovery: Vec<_> = recovery
+        .iter()
+        .map(|e| Estimate {
+            estimate: in_units(e.estimate),
+            low: in_units(e.low),
+            high: in_units(e.high),
+        })
+        .collect();
     let deepest = views.first().and_then(|view| {
         let service = road::deepest(view.model())?;
         Some(view.model().services[service].name.clone())
@@ -151,10 +171,10 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             without: "not known",
         },
         Column {
-            title: "mean time to recovery".into(),
+            title: format!("mean {} to recovery", unit.name),
             axis: Axis::from_zero(largest(&recovery)),
-            tick: seconds,
-            value: seconds,
+            tick: label,
+            value: number,
             estimates: recovery,
             without: "not reached",
         },
@@ -189,7 +209,7 @@ fn spread(estimates: &[Estimate]) -> Axis {
 
 /// Size of the text of a row.
 fn text_size(row: f64) -> f64 {
-    (row * 0.62).clamp(13.0, 17.0)
+    (row * 0.62).clamp(13.0, 18.0)
 }
 
 /// The variants' names and what was found.
@@ -208,6 +228,19 @@ fn names(canvas: &mut Canvas<'_>, views: &[View<'_>], top: f64, row: f64) {
         mark(canvas, (x + 8.0, y), view.summary.finding);
         let finding = words::finding(view.summary.finding);
         canvas.text((x + 22.0, y), finding, size, INK, Anchor::Left);
+    }
+}
+
+/// The time by which half of the runs have recovered, in words where they never do.
+fn medians(canvas: &mut Canvas<'_>, views: &[View<'_>], right: f64, top: f64, row: f64) {
+    canvas.text((right, top - 46.0), "half by", 16.0, INK, Anchor::Right);
+    let size = text_size(row).min(16.0);
+    for (index, view) in views.iter().enumerate() {
+        let at = (right, top + (index as f64 + 0.5) * row);
+        match view.summary.recovery_time_s.median.estimate {
+            Some(median) => canvas.text(at, &seconds(median), size, INK, Anchor::Right),
+            None => canvas.text(at, "not reached", size, QUIET, Anchor::Right),
+        }
     }
 }
 

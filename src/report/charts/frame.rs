@@ -108,6 +108,9 @@ pub(super) fn legend(
     }
 }
 
+/// How long a close-up goes on after the last trigger, in windows of the series.
+const CLOSE_UP_WINDOWS: f64 = 240.0;
+
 /// The time axis that all panels of a chart share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Time {
@@ -122,6 +125,41 @@ impl Time {
         let run = &view.model().run;
         let (low, high) = (-run.warm_up.as_secs_f64(), run.horizon.as_secs_f64());
         Self { axis: Axis::span(low, high), unit: TimeUnit::for_span(high - low) }
+    }
+
+    /// From a little before the first trigger until the storm has shown its shape. `None` where
+    /// that is most of the run, or where nothing goes wrong.
+    pub(super) fn close_up(view: &View<'_>) -> Option<Self> {
+        let run = &view.model().run;
+        let (from, until) = view.model().trigger_span()?;
+        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
+        let after = CLOSE_UP_WINDOWS * run.window.as_secs_f64();
+        let low = (from - after / 10.0).max(-run.warm_up.as_secs_f64());
+        let high = (until + after).min(run.horizon.as_secs_f64());
+        let axis = Axis::span(low, high);
+        let unit = TimeUnit::for_span(high - low);
+        (high - low < run.horizon.as_secs_f64() / 2.0).then_some(Self { axis, unit })
+    }
+
+    /// Does the axis reach that moment?
+    pub(super) fn shows(&self, seconds: f64) -> bool {
+        (self.axis.low..=self.axis.high).contains(&seconds)
+    }
+
+    /// Round moments for a panel of that many pixels, in the unit of the axis.
+    fn ticks(&self, width: f64) -> Vec<f64> {
+        const STEPS: [f64; 14] =
+            [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 240.0, 500.0, 1e3, 1e4, 1e6];
+        let (low, high) = (self.axis.low / self.unit.seconds, self.axis.high / self.unit.seconds);
+        let least = (high - low) / (width / 75.0);
+        match STEPS.into_iter().find(|&step| step >= least) {
+            Some(step) if high - low >= 2.0 => {
+                let first = (low / step).ceil() as i64;
+                let last = (high / step).floor() as i64;
+                (first..=last).map(|index| index as f64 * step).collect()
+            }
+            _ => Axis::span(low, high).ticks((width / 110.0) as usize),
+        }
     }
 
     /// The pixel of a moment in a panel.
@@ -148,7 +186,10 @@ pub(super) fn panel(
     }
     for trigger in &view.model().triggers {
         let at = trigger.at.as_secs_f64();
-        shade(canvas, at, at + trigger.lasts.as_secs_f64(), TRIGGER);
+        let end = at + trigger.lasts.as_secs_f64();
+        if time.axis.low < end && at < time.axis.high {
+            shade(canvas, at, end, TRIGGER);
+        }
     }
     let wanted = (place.height / 40.0).clamp(2.0, 6.0) as usize;
     for value in values.ticks(wanted) {
@@ -158,18 +199,20 @@ pub(super) fn panel(
         canvas.text((place.x - 9.0, y), &text, 14.0, QUIET, Anchor::Right);
     }
     let below = place.bottom();
-    let in_units =
-        Axis::span(time.axis.low / time.unit.seconds, time.axis.high / time.unit.seconds);
-    for tick in in_units.ticks((place.width / 110.0) as usize) {
-        let x = in_units.at(tick, place.x, place.right());
+    for tick in time.ticks(place.width) {
+        let x = time.x(tick * time.unit.seconds, place);
         canvas.line(&[(x, below), (x, below + 5.0)], full(FRAME), 1.0);
         if times {
-            canvas.text((x, below + 16.0), &label(tick), 14.0, QUIET, Anchor::Centre);
+            canvas.text((x, below + 19.0), &label(tick), 14.0, QUIET, Anchor::Centre);
         }
     }
     canvas.line(&[(place.x, below), (place.right(), below)], full(FRAME), 1.5);
     for action in &view.model().operator {
-        let x = time.x(action.at.as_secs_f64(), place);
+        let at = action.at.as_secs_f64();
+        if !time.shows(at) {
+            continue;
+        }
+        let x = time.x(at, place);
         canvas.line(&[(x, place.y), (x, below)], ACTION, 1.5);
     }
 }
@@ -177,7 +220,7 @@ pub(super) fn panel(
 /// The words below the lowest panel's numbers.
 pub(super) fn time_title(canvas: &mut Canvas<'_>, time: &Time, place: &Place) {
     let text = format!("{} since the end of the warm-up", time.unit.name);
-    let at = (place.x + place.width / 2.0, place.bottom() + 38.0);
+    let at = (place.x + place.width / 2.0, place.bottom() + 42.0);
     canvas.text(at, &text, 15.0, QUIET, Anchor::Centre);
 }
 
@@ -198,6 +241,7 @@ pub(super) fn events(canvas: &mut Canvas<'_>, view: &View<'_>, time: &Time, plac
     for action in &model.operator {
         events.push((action.at.as_secs_f64(), words::action(model, action), PURPLE));
     }
+    events.retain(|(at, ..)| time.shows(*at));
     events.sort_by(|a, b| a.0.total_cmp(&b.0));
     const REST: f64 = 90.0; // Kept free for the count of what does not fit.
     let mut taken: [Vec<(f64, f64)>; LANE_ROWS] = Default::default();

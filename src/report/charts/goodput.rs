@@ -39,7 +39,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
         let entries = [
             (Sample::Line(ARRIVALS), "requests made".to_owned()),
-            (Sample::Line(full(BLUE)), "goodput, half of the runs lie below".to_owned()),
+            (Sample::Line(full(BLUE)), "goodput, median of the runs".to_owned()),
             (Sample::Area(BAND), "goodput, 10 to 90% of the runs".to_owned()),
         ];
         let width = frame::WIDTH - 2.0 * frame::MARGIN;
@@ -50,7 +50,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             x: frame::MARGIN + 58.0,
             y,
             width: width - 58.0,
-            height: frame::HEIGHT - 98.0 - y,
+            height: frame::HEIGHT - 102.0 - y,
         };
         let time = Time::of(view);
         let largest = band.arrivals_rps.iter().chain(&band.goodput_high_rps).copied();
@@ -76,7 +76,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         outline.extend(floor.iter().rev().map(|&i| at(i, band.goodput_low_rps[i])));
         canvas.polygon(&outline, BAND);
         for (values, ink, width) in
-            [(&band.arrivals_rps, ARRIVALS, 2.0), (&band.goodput_median_rps, full(BLUE), 3.0)]
+            [(&band.arrivals_rps, ARRIVALS, 2.0), (&band.goodput_median_rps, full(BLUE), 2.5)]
         {
             let kept = decimate(values, MOST_POINTS);
             let points: Vec<_> = kept.iter().map(|&index| at(index, values[index])).collect();

@@ -21,6 +21,7 @@ use crate::report::charts::palette::BLACK;
 use crate::report::charts::palette::CAPACITY;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::QUIET;
+use crate::report::number::count;
 use crate::report::number::number;
 use crate::report::road;
 use crate::report::words;
@@ -28,6 +29,8 @@ use crate::scenario::model::ServiceId;
 
 /// Panels that one page holds.
 const MOST_PANELS: usize = 12;
+/// Panels that one column holds.
+const MOST_ROWS: usize = 4;
 /// The reasons in the order in which they are stacked, from below.
 const REASONS: [(Fill, &str); 4] = [
     (Fill::First, "first attempt"),
@@ -93,32 +96,43 @@ fn most_loaded(view: &View<'_>, order: &[ServiceId]) -> Vec<ServiceId> {
     order.iter().copied().filter(|id| by_peak.contains(id)).collect()
 }
 
-/// The panels in columns of at most four, the lane of events above each column.
+/// The panels in columns of at most four, the lane of events above each column. Where one column
+/// holds them all, a second one shows the storm from close by.
 fn panels(canvas: &mut Canvas<'_>, view: &View<'_>, shown: &[ServiceId], top: f64) {
-    let time = Time::of(view);
-    let columns = shown.len().div_ceil(4).max(1);
-    let rows = shown.len().div_ceil(columns).max(1);
-    let lane = frame::LANE_ROWS as f64 * frame::LANE_ROW;
-    let first = top + lane;
-    let each = (frame::HEIGHT - 92.0 - first) / rows as f64;
-    let width = (frame::WIDTH - 2.0 * frame::MARGIN) / columns as f64;
-    for (index, &service) in shown.iter().enumerate() {
-        let (column, row) = (index / rows, index % rows);
-        let place = Place {
-            x: frame::MARGIN + column as f64 * width + 58.0,
-            y: first + row as f64 * each + 32.0,
-            width: width - 58.0 - if column + 1 < columns { 22.0 } else { 0.0 },
-            height: each - 46.0,
-        };
-        let lowest = row + 1 == rows || index + 1 == shown.len();
-        panel(canvas, view, &time, &place, service, lowest);
-        if row == 0 {
-            let above = Place { y: place.y - 22.0, ..place };
-            frame::events(canvas, view, &time, &above, first - 8.0);
+    let whole = Time::of(view);
+    let rows = shown.len().div_ceil(shown.len().div_ceil(MOST_ROWS).max(1)).max(1);
+    let mut columns: Vec<(Time, &[ServiceId], f64)> = Vec::new();
+    match Time::close_up(view).filter(|_| shown.len() <= MOST_ROWS) {
+        Some(close) => columns.extend([(whole, shown, 0.56), (close, shown, 0.44)]),
+        None => {
+            let share = 1.0 / shown.len().div_ceil(rows).max(1) as f64;
+            columns.extend(shown.chunks(rows).map(|part| (whole, part, share)));
         }
-        if lowest {
-            frame::time_title(canvas, &time, &place);
+    }
+    let first = top + frame::LANE_ROWS as f64 * frame::LANE_ROW;
+    let each = (frame::HEIGHT - 96.0 - first) / rows as f64;
+    let mut x = frame::MARGIN;
+    let last = columns.len() - 1;
+    for (index, (time, services, share)) in columns.iter().enumerate() {
+        let width = (frame::WIDTH - 2.0 * frame::MARGIN) * share;
+        for (row, &service) in services.iter().enumerate() {
+            let place = Place {
+                x: x + 58.0,
+                y: first + row as f64 * each + 32.0,
+                width: width - if index < last { 80.0 } else { 58.0 },
+                height: each - 46.0,
+            };
+            let lowest = row + 1 == services.len();
+            panel(canvas, view, time, &place, service, lowest);
+            if row == 0 {
+                let above = Place { y: place.y - 24.0, ..place };
+                frame::events(canvas, view, time, &above, first - 8.0);
+            }
+            if lowest {
+                frame::time_title(canvas, time, &place);
+            }
         }
+        x += width;
     }
 }
 
@@ -134,7 +148,10 @@ fn panel(
     let series = view.series();
     let per_second = 1.0 / series.window.as_secs_f64().max(f64::MIN_POSITIVE);
     let windows: Vec<_> = series.service(id).collect();
-    let heights: Vec<_> = windows.iter().map(|w| f64::from(w.offered()) * per_second).collect();
+    let visible: Vec<usize> =
+        (0..windows.len()).filter(|&index| time.shows(series.start_s(index))).collect();
+    let heights: Vec<_> =
+        visible.iter().map(|&index| f64::from(windows[index].offered()) * per_second).collect();
     let peak = heights.iter().copied().fold(0.0, f64::max);
     let service = &view.model().services[id];
     let capacity = road::capacity_rps(service);
@@ -143,7 +160,8 @@ fn panel(
     let axis = Axis::from_zero(peak.max(drawn_capacity.unwrap_or(0.0)));
     frame::panel(canvas, view, time, place, &axis, times);
 
-    let kept = decimate(&heights, MOST_POINTS);
+    let kept: Vec<_> =
+        decimate(&heights, MOST_POINTS).into_iter().map(|index| visible[index]).collect();
     let x = |index: usize| time.x(series.start_s(index), place);
     let mut floor = vec![0.0; kept.len()];
     for (layer, (fill, _)) in REASONS.iter().enumerate() {
@@ -164,16 +182,13 @@ fn panel(
         let y = axis.at(capacity, place.bottom(), place.y);
         canvas.line(&[(place.x, y), (place.right(), y)], CAPACITY, 2.0);
     }
-    let mut crashes = 0_u64;
+    let crashes: u64 = visible.iter().map(|&index| u64::from(windows[index].crashes)).sum();
     let mut last = f64::NEG_INFINITY;
-    for (index, window) in windows.iter().enumerate().filter(|(_, window)| window.crashes > 0) {
-        crashes += u64::from(window.crashes);
+    for &index in visible.iter().filter(|&&index| windows[index].crashes > 0) {
         let (x, y) = (x(index), place.bottom());
-        if x - last >= 4.0 {
-            canvas.polygon(
-                &[(x, y - 1.0), (x - 4.0, y + 8.0), (x + 4.0, y + 8.0)],
-                Fill::Plain(BLACK),
-            );
+        if x - last >= 5.0 {
+            let tip = [(x, y), (x - 4.0, y + 8.0), (x + 4.0, y + 8.0)];
+            canvas.polygon(&tip, Fill::Plain(BLACK));
             last = x;
         }
     }
@@ -185,33 +200,35 @@ fn by_reason(window: &ServiceWindow) -> [u32; 4] {
     [window.first, window.retry_after_timeout, window.retry_after_refusal, window.retry_after_error]
 }
 
-/// What the heading adds to a service's name.
-fn facts(peak: f64, capacity: Option<f64>, drawn: Option<f64>, crashes: u64) -> String {
-    let mut facts = vec![format!("peak {}/s", number(peak))];
-    if let Some(capacity) = capacity {
-        let far = if drawn.is_none() { ", above the picture" } else { "" };
-        facts.push(format!("capacity {}/s{far}", number(capacity)));
-    }
-    if crashes > 0 {
-        let plural = if crashes == 1 { "crash" } else { "crashes" };
-        facts.push(format!("{} {plural}", number(crashes as f64)));
-    }
-    facts.join(" · ")
+/// What the heading adds to a service's name: the longest that fits is shown.
+fn facts(peak: f64, capacity: Option<f64>, drawn: Option<f64>, crashes: u64) -> [String; 3] {
+    let peak = format!("peak {}/s", number(peak));
+    let crashes = match crashes {
+        0 => String::new(),
+        1 => " · 1 crash".into(),
+        _ => format!(" · {} crashes", count(crashes)),
+    };
+    let capacity =
+        capacity.map_or(String::new(), |capacity| format!(" · capacity {}/s", number(capacity)));
+    let far = if drawn.is_none() && !capacity.is_empty() { " (off the scale)" } else { "" };
+    [format!("{peak}{capacity}{far}{crashes}"), format!("{peak}{capacity}{crashes}"), peak]
 }
 
 /// The name of a service and its unit at the left, facts at the right of the same line.
-fn heading(canvas: &mut Canvas<'_>, place: &Place, name: &str, facts: &str) {
+fn heading(canvas: &mut Canvas<'_>, place: &Place, name: &str, facts: &[String; 3]) {
     let y = place.y - 13.0;
-    let facts = canvas.fitted(facts, 15.0, place.width * 0.6);
-    let room = place.width - canvas.text_width(&facts, 15.0) - 20.0;
-    canvas.text((place.right(), y), &facts, 15.0, QUIET, Anchor::Right);
-    let unit = ", attempts per second";
-    let unit_width = canvas.text_width(unit, 15.0);
-    let unit_fits = room > unit_width + 90.0;
-    let name = canvas.fitted(name, 18.0, if unit_fits { room - unit_width } else { room });
+    let natural = canvas.text_width(name, 18.0).min(place.width * 0.4);
+    let fits = |canvas: &mut Canvas<'_>, fact: &str| {
+        canvas.text_width(fact, 15.0) + natural + 20.0 <= place.width
+    };
+    let fact = facts.iter().find(|fact| fits(canvas, fact)).unwrap_or(&facts[2]);
+    canvas.text((place.right(), y), fact, 15.0, QUIET, Anchor::Right);
+    let room = place.width - canvas.text_width(fact, 15.0) - 20.0;
+    let name = canvas.fitted(name, 18.0, room);
     let name_width = canvas.text_width(&name, 18.0);
     canvas.words((place.x, y), &name, 18.0);
-    if unit_fits {
+    let unit = ", attempts per second";
+    if room - name_width > canvas.text_width(unit, 15.0) {
         canvas.text((place.x + name_width, y), unit, 15.0, QUIET, Anchor::Left);
     }
 }

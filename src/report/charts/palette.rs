@@ -42,26 +42,13 @@ pub(super) const fn full(colour: Colour) -> Ink {
     Ink { colour, dash: "" }
 }
 
-/// The lines of one panel: eight of them, no two alike in colour or in dashes next to each other.
-pub(super) const LINES: [Ink; 8] = [
-    full(BLUE),
-    Ink { colour: VERMILION, dash: "12 4" },
-    Ink { colour: GREEN, dash: "3 4" },
-    Ink { colour: PURPLE, dash: "14 4 3 4" },
-    Ink { colour: ORANGE, dash: "7 4" },
-    Ink { colour: BLACK, dash: "2 6" },
-    Ink { colour: SKY, dash: "20 5" },
-    Ink { colour: QUIET, dash: "9 3 2 3 2 3" },
-];
-
 /// The lines that mark something rather than draw data.
 pub(super) const CAPACITY: Ink = Ink { colour: BLACK, dash: "9 5" };
 pub(super) const ACTION: Ink = Ink { colour: PURPLE, dash: "5 4" };
 pub(super) const LIMIT: Ink = Ink { colour: QUIET, dash: "2 4" };
 
 /// Every dashed line: `dress` knows no others.
-const DASHED: [Ink; 10] =
-    [LINES[1], LINES[2], LINES[3], LINES[4], LINES[5], LINES[6], LINES[7], CAPACITY, ACTION, LIMIT];
+const DASHED: [Ink; 3] = [CAPACITY, ACTION, LIMIT];
 
 /// The fill of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

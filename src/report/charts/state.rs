@@ -1,5 +1,7 @@
-//! What the system holds inside: attempts present, calls in back-off, breakers that are open.
+//! What the system holds inside: attempts present at each service, calls to it that wait in a
+//! back-off, and breakers before it that are open. One row for each service, along the road.
 
+use crate::measure::record::EdgeWindow;
 use crate::report::View;
 use crate::report::charts::ChartError;
 use crate::report::charts::axis::Axis;
@@ -11,63 +13,77 @@ use crate::report::charts::decimate::MOST_POINTS;
 use crate::report::charts::decimate::decimate;
 use crate::report::charts::frame;
 use crate::report::charts::frame::Place;
-use crate::report::charts::frame::Sample;
 use crate::report::charts::frame::Time;
-use crate::report::charts::palette::LINES;
+use crate::report::charts::palette::BLUE;
+use crate::report::charts::palette::Colour;
+use crate::report::charts::palette::Fill;
+use crate::report::charts::palette::GREEN;
+use crate::report::charts::palette::LIMIT;
+use crate::report::charts::palette::PURPLE;
 use crate::report::charts::palette::QUIET;
+use crate::report::charts::palette::full;
 use crate::report::number::number;
 use crate::report::road;
-use crate::scenario::model::Caller;
-use crate::scenario::model::EdgeId;
+use crate::scenario::model::ServiceId;
+
+/// Rows that one page holds.
+const MOST_ROWS: usize = 5;
 
 /// A quantity over the windows of a run.
-struct Line {
-    name: String,
+struct Panel {
+    /// What is counted.
+    what: String,
     values: Vec<f64>,
+    colour: Colour,
+    /// A level that matters, and what happens there.
+    limit: Option<(f64, &'static str)>,
 }
 
-impl Line {
+impl Panel {
     fn peak(&self) -> f64 {
         self.values.iter().copied().fold(0.0, f64::max)
     }
 }
 
-/// A panel: what it shows and the lines in it.
-struct Panel {
-    title: &'static str,
-    lines: Vec<Line>,
-    /// How many lines there were before the smallest were left out.
-    of: usize,
-}
-
 /// The chart.
 pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
-    let panels = panels(view);
+    let order = road::order(view.model());
+    let shown = fullest(view, &order);
     picture((frame::WIDTH, frame::HEIGHT), |canvas| {
-        let caption = format!(
+        let mut caption = format!(
             "One run: replication {}, seed {}. Values at the end of each window of {}.",
             view.replication(),
             view.seed,
             view.model().run.window
         );
+        if shown.len() < order.len() {
+            caption += &format!(" {} of {} services, the fullest ones.", shown.len(), order.len());
+        }
         let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
-        let lane = frame::LANE_ROWS as f64 * frame::LANE_ROW;
-        let first = top + lane;
-        let each = (frame::HEIGHT - 92.0 - first) / panels.len() as f64;
+        let first = top + frame::LANE_ROWS as f64 * frame::LANE_ROW;
+        let each = (frame::HEIGHT - 96.0 - first) / shown.len().max(1) as f64;
+        let breakers = view.model().policies.iter().any(|policy| policy.breaker.is_some());
+        let columns = if breakers { 3 } else { 2 };
+        let width = (frame::WIDTH - 2.0 * frame::MARGIN) / columns as f64;
         let time = Time::of(view);
-        for (index, panel) in panels.iter().enumerate() {
-            let y = first + index as f64 * each + 58.0;
-            let x = frame::MARGIN + 58.0;
-            let width = frame::WIDTH - frame::MARGIN - x;
-            let place = Place { x, y, width, height: each - 74.0 };
-            let lowest = index + 1 == panels.len();
-            draw_panel(canvas, view, &time, &place, panel, lowest);
-            if index == 0 {
-                let above = Place { y: y - 50.0, ..place };
-                frame::events(canvas, view, &time, &above, first - 8.0);
-            }
-            if lowest {
-                frame::time_title(canvas, &time, &place);
+        for (row, &service) in shown.iter().enumerate() {
+            let panels = [present(view, service), backing_off(view, service), open(view, service)];
+            for (column, panel) in panels.into_iter().take(columns).enumerate() {
+                let place = Place {
+                    x: frame::MARGIN + column as f64 * width + 58.0,
+                    y: first + row as f64 * each + 32.0,
+                    width: width - if column + 1 < columns { 80.0 } else { 58.0 },
+                    height: each - 46.0,
+                };
+                let lowest = row + 1 == shown.len();
+                draw_panel(canvas, view, &time, &place, &panel, lowest);
+                if row == 0 {
+                    let above = Place { y: place.y - 24.0, ..place };
+                    frame::events(canvas, view, &time, &above, first - 8.0);
+                }
+                if lowest {
+                    frame::time_title(canvas, &time, &place);
+                }
             }
         }
     })
@@ -76,11 +92,10 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
 /// What one sees: the most attempts that any service held at once.
 fn title(view: &View<'_>) -> String {
     let model = view.model();
-    let peaks = (0..model.services.len()).map(|id| {
-        let peak = view.series().service(id).map(|window| window.present).max().unwrap_or(0);
-        (peak, id)
-    });
-    match peaks.max_by_key(|&(peak, id)| (peak, std::cmp::Reverse(id))) {
+    let fullest = (0..model.services.len())
+        .map(|id| (most_present(view, id), id))
+        .max_by_key(|&(peak, id)| (peak, std::cmp::Reverse(id)));
+    match fullest {
         Some((peak, id)) if peak > 0 => format!(
             "{}: up to {} attempts at once inside {}",
             view.name(),
@@ -91,55 +106,63 @@ fn title(view: &View<'_>) -> String {
     }
 }
 
-/// The panels; breakers only where there are any.
-fn panels(view: &View<'_>) -> Vec<Panel> {
-    let (model, series) = (view.model(), view.series());
-    let present = road::order(model).into_iter().map(|id| Line {
-        name: model.services[id].name.clone(),
-        values: series.service(id).map(|window| f64::from(window.present)).collect(),
-    });
-    let edge_line = |id: EdgeId, value: fn(&crate::measure::record::EdgeWindow) -> u32| Line {
-        name: edge_name(view, id),
-        values: series.edge(id).map(|window| f64::from(value(window))).collect(),
-    };
-    let waiting = (0..model.edges.len()).map(|id| edge_line(id, |window| window.backing_off));
-    let open = (0..model.edges.len())
-        .filter(|&id| model.policy_of(id).breaker.is_some())
-        .map(|id| edge_line(id, |window| window.breakers_open));
-    let mut panels = vec![
-        most("attempts present (waiting, in service, out on calls)", present.collect()),
-        most("calls waiting in a back-off", waiting.collect()),
-    ];
-    let open: Vec<_> = open.collect();
-    if !open.is_empty() {
-        panels.push(most("breakers open or half-open", open));
-    }
-    panels
+/// The most attempts that a service held at the end of a window.
+fn most_present(view: &View<'_>, id: ServiceId) -> u32 {
+    view.series().service(id).map(|window| window.present).max().unwrap_or(0)
 }
 
-/// The lines with the highest peaks, in the order given; those that stay at zero only if all do.
-fn most(title: &'static str, lines: Vec<Line>) -> Panel {
-    let of = lines.len();
-    let mut peaks: Vec<_> = lines.iter().map(Line::peak).collect();
-    peaks.sort_by(|a, b| b.total_cmp(a));
-    let least = peaks.get(LINES.len() - 1).copied().unwrap_or(0.0);
-    let mut lines: Vec<_> = lines.into_iter().filter(|line| line.peak() >= least).collect();
-    if lines.iter().any(|line| line.peak() > 0.0) {
-        lines.retain(|line| line.peak() > 0.0);
-    }
-    lines.truncate(LINES.len());
-    Panel { title, lines, of }
+/// The services that fit on the page, in road order.
+fn fullest(view: &View<'_>, order: &[ServiceId]) -> Vec<ServiceId> {
+    let mut by_peak = order.to_vec();
+    by_peak.sort_by_key(|&id| std::cmp::Reverse(most_present(view, id)));
+    by_peak.truncate(MOST_ROWS);
+    order.iter().copied().filter(|id| by_peak.contains(id)).collect()
 }
 
-/// `gateway → orders`.
-fn edge_name(view: &View<'_>, id: EdgeId) -> String {
-    let model = view.model();
-    let edge = &model.edges[id];
-    let caller = match edge.caller {
-        Caller::Population(population) => &model.populations[population].name,
-        Caller::Service(service) => &model.services[service].name,
-    };
-    format!("{caller} → {}", model.services[edge.target].name)
+fn present(view: &View<'_>, id: ServiceId) -> Panel {
+    let service = &view.model().services[id];
+    let crashes_at = service.overload.and_then(|overload| overload.crashes_at);
+    Panel {
+        what: format!("{}, attempts present", service.name),
+        values: view.series().service(id).map(|window| f64::from(window.present)).collect(),
+        colour: BLUE,
+        // One replica crashes on its own; for several the level says nothing about their sum.
+        limit: crashes_at
+            .filter(|_| service.replicas == 1)
+            .map(|crashes_at| (f64::from(crashes_at), "crashes at")),
+    }
+}
+
+fn backing_off(view: &View<'_>, id: ServiceId) -> Panel {
+    let name = &view.model().services[id].name;
+    Panel {
+        what: format!("calls to {name} in back-off"),
+        values: sum(view, id, |window| window.backing_off),
+        colour: PURPLE,
+        limit: None,
+    }
+}
+
+fn open(view: &View<'_>, id: ServiceId) -> Panel {
+    let name = &view.model().services[id].name;
+    Panel {
+        what: format!("breakers open before {name}"),
+        values: sum(view, id, |window| window.breakers_open),
+        colour: GREEN,
+        limit: None,
+    }
+}
+
+/// A quantity of all edges to a service together.
+fn sum(view: &View<'_>, id: ServiceId, value: fn(&EdgeWindow) -> u32) -> Vec<f64> {
+    let series = view.series();
+    let mut sums = vec![0.0; series.windows];
+    for (edge, _) in view.model().edges.iter().enumerate().filter(|(_, edge)| edge.target == id) {
+        for (sum, window) in sums.iter_mut().zip(series.edge(edge)) {
+            *sum += f64::from(value(window));
+        }
+    }
+    sums
 }
 
 fn draw_panel(
@@ -150,31 +173,33 @@ fn draw_panel(
     panel: &Panel,
     lowest: bool,
 ) {
-    let axis = Axis::from_zero(panel.lines.iter().map(Line::peak).fold(0.0, f64::max));
+    let peak = panel.peak();
+    let limit = panel.limit.filter(|(level, _)| peak > 0.0 && *level <= 2.0 * peak);
+    let axis = Axis::from_zero(peak.max(limit.map_or(0.0, |(level, _)| level)));
     frame::panel(canvas, view, time, place, &axis, lowest);
-    let mut title = panel.title.to_owned();
-    if panel.lines.len() < panel.of {
-        let shown = panel.lines.len();
-        title += &format!(", {shown} of {} that rise highest", panel.of);
-    }
-    canvas.text((place.x, place.y - 38.0), &title, 16.0, QUIET, Anchor::Left);
-    let entries: Vec<_> = panel
-        .lines
-        .iter()
-        .zip(LINES)
-        .map(|(line, ink)| {
-            (Sample::Line(ink), format!("{}, up to {}", line.name, number(line.peak())))
+    let mut points: Vec<_> = decimate(&panel.values, MOST_POINTS)
+        .into_iter()
+        .map(|index| {
+            let end = view.series().start_s(index + 1);
+            (time.x(end, place), axis.at(panel.values[index], place.bottom(), place.y))
         })
         .collect();
-    frame::legend(canvas, place.x, place.y - 15.0, place.width, &entries);
-    for (line, ink) in panel.lines.iter().zip(LINES) {
-        let points: Vec<_> = decimate(&line.values, MOST_POINTS)
-            .into_iter()
-            .map(|index| {
-                let end = view.series().start_s(index + 1);
-                (time.x(end, place), axis.at(line.values[index], place.bottom(), place.y))
-            })
-            .collect();
-        canvas.line(&points, ink, 2.0);
+    canvas.line(&points, full(panel.colour), 1.0);
+    if let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) {
+        points.extend([(last.0, place.bottom()), (first.0, place.bottom())]);
     }
+    canvas.polygon(&points, Fill::Plain(panel.colour));
+    if let Some((level, _)) = limit {
+        let y = axis.at(level, place.bottom(), place.y);
+        canvas.line(&[(place.x, y), (place.right(), y)], LIMIT, 2.0);
+    }
+    let mut facts = format!("up to {}", number(peak));
+    if let Some((level, what)) = panel.limit {
+        facts += &format!(" · {what} {}", number(level));
+    }
+    let y = place.y - 13.0;
+    canvas.text((place.right(), y), &facts, 15.0, QUIET, Anchor::Right);
+    let room = place.width - canvas.text_width(&facts, 15.0) - 20.0;
+    let what = canvas.fitted(&panel.what, 16.0, room);
+    canvas.words((place.x, y), &what, 16.0);
 }

@@ -1,4 +1,12 @@
 //! Listens to one run, leaves one record.
 
+mod baseline;
+mod counts;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod horizon;
 pub mod outcome;
 pub mod record;
+pub mod storm;
+mod timeline;
+mod trend;

@@ -28,8 +28,8 @@ pub struct Amplification {
     pub peak: Option<f64>,
     /// From the end of the last trigger to the horizon.
     pub after_trigger: Option<f64>,
-    /// The share of attempts at this service, from time 0, by reason: first, after timeout, after
-    /// refusal, after error.
+    /// Attempts at this service, from time 0, by reason: first, after timeout, after refusal,
+    /// after error.
     pub by_reason: [u64; 4],
 }
 
@@ -51,14 +51,30 @@ pub struct RunOutcome {
     pub ending: Ending,
     /// What became of it.
     pub class: RunClass,
-    /// From the last trigger's end until goodput is back to stay.
+    /// From the last trigger's end until the system is back to stay: goodput, or the backlog where
+    /// requests have neither a deadline nor a timeout (goodput is then back at once although
+    /// every answer is late). Without a trigger, from the run's own first failure.
     pub recovery: Survival,
+    /// The same by goodput alone.
+    pub goodput_recovery: Survival,
     /// The same from the first operator action, where there is one.
     pub recovery_after_action: Option<Survival>,
-    /// From the last trigger's end until amplification is back to stay, per the same rule.
+    /// From the last trigger's end until amplification is back to stay at every service at once.
     pub amplification_recovery: Survival,
     /// From the last trigger's end until the backlog is back to stay.
     pub drain: Survival,
+    /// Seconds from time 0 to the first stretch after the first trigger's start that failed the
+    /// goodput criterion; `None` when none did.
+    pub first_failure_s: Option<f64>,
+    /// Did the last stretch of the run meet the goodput criterion? A run that recovered and fell
+    /// again does not.
+    pub good_at_end: bool,
+    /// The goodput ratio before the first trigger, over the baseline span.
+    pub baseline_ratio: Option<f64>,
+    /// How far below the baseline counted as recovered, counting noise included.
+    pub tolerance: f64,
+    /// A good state from its start on: unaffected, with a baseline ratio of at least 95 %.
+    pub healthy: bool,
     /// Per service.
     pub amplification: Vec<Amplification>,
     /// `ok` verdicts ÷ births not shed, before the first trigger, during, after the last.
@@ -66,8 +82,7 @@ pub struct RunOutcome {
     /// Of the requests born since the first trigger began and not shed: the share that failed or
     /// was late (open ones left out).
     pub lost_share: Option<f64>,
-    /// Attempts that reached any service ÷ attempts its control twin would have needed is not
-    /// known here; this is worker time wasted ÷ worker time busy, all services, from time 0.
+    /// Worker time wasted ÷ worker time busy, all services, from time 0.
     pub wasted_share: Option<f64>,
     /// Verdicts of all populations together.
     pub verdicts: Verdicts,

@@ -1,0 +1,85 @@
+//! Is a backlog on its way down, or is the run stuck?
+//!
+//! Slow is not stuck: with a small retry budget a backlog may take minutes to drain while every
+//! answer is still late. So a run that was not seen to recover is asked for the slope of its
+//! backlog over the last quarter.
+//!
+//! Source: least squares over the means of twenty equal stretches, Student's t of the slope.
+
+/// Stretches whose means the line goes through.
+const STRETCHES: usize = 20;
+/// The line falls when the t of its slope is below this.
+const FALLS_BELOW: f64 = -3.0;
+
+/// A straight line through a backlog.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Trend {
+    /// Change per window.
+    slope: f64,
+    /// Slope ÷ its standard error.
+    t: f64,
+    /// The height of the line at the end.
+    level: f64,
+}
+
+impl Trend {
+    /// The line through `values`, one per window; `None` when there are fewer than four.
+    pub(super) fn of(values: &[u32]) -> Option<Self> {
+        let stretches = STRETCHES.min(values.len());
+        if stretches < 4 {
+            return None;
+        }
+        let points: Vec<(f64, f64)> = (0..stretches)
+            .map(|index| {
+                let from = index * values.len() / stretches;
+                let until = (index + 1) * values.len() / stretches;
+                let sum: u64 = values[from..until].iter().copied().map(u64::from).sum();
+                ((from + until - 1) as f64 / 2.0, sum as f64 / (until - from) as f64)
+            })
+            .collect();
+        let n = points.len() as f64;
+        let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / n;
+        let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / n;
+        let sxx: f64 = points.iter().map(|(x, _)| (x - mean_x) * (x - mean_x)).sum();
+        let sxy: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+        let slope = sxy / sxx;
+        let line = |x: f64| mean_y + slope * (x - mean_x);
+        let rest: f64 = points.iter().map(|(x, y)| (y - line(*x)) * (y - line(*x))).sum();
+        let error = (rest / (n - 2.0) / sxx).sqrt();
+        let t = if slope == 0.0 { 0.0 } else { slope / error };
+        Some(Self { slope, t, level: line((values.len() - 1) as f64) })
+    }
+
+    /// Does the line fall for certain, and reach `goal` within `windows` more windows?
+    pub(super) fn reaches(&self, goal: f64, windows: f64) -> bool {
+        self.slope < 0.0
+            && self.t < FALLS_BELOW
+            && (self.level - goal).max(0.0) < -self.slope * windows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_steady_fall_that_arrives_in_time_counts() {
+        #[track_caller]
+        fn check(values: impl Fn(u32) -> u32, windows: f64, expected: bool) {
+            let values: Vec<_> = (0..200).map(values).collect();
+            let trend = Trend::of(&values).unwrap();
+            assert_eq!(trend.reaches(10.0, windows), expected, "{trend:?}");
+        }
+        check(|i| 1_000 - i, 800.0, true); // 791 windows to go.
+        check(|i| 1_000 - i, 790.0, false);
+        check(|_| 1_000, 1e9, false);
+        check(|i| 1_000 + i, 1e9, false);
+        check(|i| 1_000 + (i * 7_919) % 401, 1e9, false); // Noise without a trend.
+        check(|i| 2_000 - 5 * i + (i * 7_919) % 101, 1_000.0, true); // Noise on a fall.
+    }
+
+    #[test]
+    fn a_few_windows_show_no_trend() {
+        assert_eq!(Trend::of(&[9, 6, 3]), None);
+    }
+}

@@ -246,9 +246,15 @@ fn outcome(
         ending: Ending::Complete,
         class: if stuck { RunClass::Stuck } else { RunClass::Recovered },
         recovery,
+        goodput_recovery: recovery,
         recovery_after_action: None,
         amplification_recovery: recovery,
         drain: recovery,
+        first_failure_s: Some(300.0),
+        good_at_end: !stuck,
+        baseline_ratio: Some(1.0),
+        tolerance: 0.05,
+        healthy: false,
         amplification: (0..services)
             .map(|id| Amplification {
                 whole: Some(peak * 0.8 / [64.0, 16.0, 4.0, 1.0, 32.0][id.min(4)]),
@@ -292,7 +298,10 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
             _ => Finding::Vulnerable,
         },
         because: "the interval of the share of stuck runs says so".into(),
-        classes: vec![(RunClass::Recovered, (recovered * 100.0) as u32)],
+        classes: vec![
+            (RunClass::Recovered, (recovered * 100.0).round() as u32),
+            (RunClass::Stuck, (share * 100.0).round() as u32),
+        ],
         stuck_share: Estimate {
             estimate: Some(share),
             low: Some((share - 0.06).max(0.0)),

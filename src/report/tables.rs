@@ -77,10 +77,10 @@ fn services(material: &Material<'_>) -> Vec<String> {
 fn runs(material: &Material<'_>) -> Table {
     let services = services(material);
     let mut head: Vec<String> = columns(
-        "variant replication class ending control_class recovered \
-         recovery_time_s amplification_recovered \
+        "variant replication class ending control_class control_healthy recovered \
+         recovery_time_s goodput_recovered goodput_recovery_time_s amplification_recovered \
          amplification_recovery_time_s drained drain_time_s \
-         recovered_after_action recovery_after_action_time_s \
+         recovered_after_action recovery_after_action_time_s first_failure_s good_at_end \
          goodput_ratio_before goodput_ratio_during goodput_ratio_after \
          lost_share wasted_share born_requests ok_requests late_requests \
          open_requests",
@@ -112,11 +112,14 @@ fn run_row(view: &View<'_>, run: &RunOutcome, services: &[String]) -> Vec<String
         words::class_name(run.class).into(),
         ending(run.ending).into(),
         control.map_or(String::new(), |twin| words::class_name(twin.class).into()),
+        control.map_or(String::new(), |twin| twin.healthy.to_string()),
     ];
     row.extend(survival(Some(run.recovery)));
+    row.extend(survival(Some(run.goodput_recovery)));
     row.extend(survival(Some(run.amplification_recovery)));
     row.extend(survival(Some(run.drain)));
     row.extend(survival(run.recovery_after_action));
+    row.extend([number(run.first_failure_s), run.good_at_end.to_string()]);
     row.extend(run.goodput_ratio.map(number));
     row.extend([number(run.lost_share), number(run.wasted_share)]);
     let verdicts = &run.verdicts;
@@ -328,4 +331,60 @@ fn edge_names(model: &Model) -> Vec<String> {
         names.push(if same == 0 { name } else { format!("{name}#{}", same + 1) });
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::synthetic::made;
+
+    /// A table as columns by name.
+    fn read(outputs: &[Output], path: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+        let output = outputs.iter().find(|output| output.path == path).unwrap();
+        let mut reader = csv::Reader::from_reader(output.bytes.as_slice());
+        reader.deserialize().map(|row| row.unwrap()).collect()
+    }
+
+    #[test]
+    fn columns_stand_over_their_values() {
+        let made = made(&[1.0, 0.3]);
+        let outputs = all(&made.material()).unwrap();
+
+        let series = read(&outputs, "series-base.csv");
+        let index = 120 + 1_234;
+        let record = &made.results[0].example.series;
+        assert_eq!(series.len(), record.windows);
+        let (row, window) = (&series[index], record.service(3).nth(index).unwrap());
+        assert_eq!(row["time_s"], "1234");
+        assert_eq!(row["database.attempts_first_rps"], window.first.to_string());
+        let errors = &row["database.attempts_retry_after_error_rps"];
+        assert_eq!(*errors, window.retry_after_error.to_string());
+        assert_eq!(row["database.present_attempts"], window.present.to_string());
+        assert_eq!(row["database.crashes"], window.crashes.to_string());
+        let edge = record.edge(3).nth(index).unwrap();
+        assert_eq!(row["repository>database.backing_off_calls"], edge.backing_off.to_string());
+        assert_eq!(row["backlog_attempts"], record.backlog[index].to_string());
+
+        let runs = read(&outputs, "runs.csv");
+        assert_eq!(runs.len(), 200);
+        assert_eq!((&*runs[0]["class"], &*runs[0]["recovered"]), ("stuck", "false"));
+        assert_eq!(runs[0]["recovery_time_s"], "3208");
+        assert_eq!(runs[0]["born_requests"], "90000");
+        assert_eq!(runs[0]["database.amplification_peak"], "71.3");
+        assert_eq!(runs[0]["fingerprint"], "000000000000feed");
+
+        let comparison = read(&outputs, "comparison.csv");
+        assert_eq!(comparison[1]["stuck_share"], "0.3");
+        assert_eq!(comparison[0]["recovery_median_s"], ""); // Not reached is not zero.
+        assert_eq!(comparison[0]["recovery_tau_s"], "3208");
+    }
+
+    #[test]
+    fn edges_that_share_their_ends_keep_their_own_columns() {
+        let mut model = crate::report::synthetic::model(0, 1);
+        model.edges.push(model.edges[1].clone());
+        model.edges.push(model.edges[1].clone());
+        let names = edge_names(&model);
+        assert_eq!(names[4..], ["gateway>orders#2", "gateway>orders#3"]);
+    }
 }

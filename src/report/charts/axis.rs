@@ -16,7 +16,7 @@ impl Axis {
     /// From zero to a round value at or above `largest`; `0..1` where nothing is above zero.
     pub(super) fn from_zero(largest: f64) -> Self {
         let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
-        let step = round_step(largest / 3.0);
+        let step = round_step(largest / 4.0);
         Self { low: 0.0, high: (largest / step).ceil() * step, log: false }
     }
 

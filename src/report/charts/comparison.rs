@@ -41,7 +41,7 @@ const LEAST_ROW: f64 = 20.0;
 /// Greatest height of a row.
 const MOST_ROW: f64 = 110.0;
 /// Everything of the page but its rows.
-const AROUND: f64 = 260.0;
+const AROUND: f64 = 280.0;
 /// Width of the names, and of the findings beside them.
 const NAMES: f64 = 310.0;
 const FINDINGS: f64 = 140.0;
@@ -53,6 +53,8 @@ const GAP: f64 = 44.0;
 /// One column: a measure of every variant.
 struct Column {
     title: String,
+    /// A second line: what it is measured on, what it leaves out.
+    detail: String,
     axis: Axis,
     tick: fn(f64) -> String,
     value: fn(f64) -> String,
@@ -73,7 +75,7 @@ pub(super) fn draw(material: &Material<'_>) -> Result<Picture, ChartError> {
         let columns = columns(&views);
         let left = frame::MARGIN + NAMES + FINDINGS;
         let each = (frame::WIDTH - frame::MARGIN - left - MEDIANS) / columns.len() as f64;
-        let first = top + 66.0;
+        let first = top + 76.0;
         names(canvas, &views, first, row);
         medians(canvas, &views, left + 2.0 * each + MEDIANS - 8.0, first, row);
         for (index, column) in columns.iter().enumerate() {
@@ -124,12 +126,8 @@ fn caption(material: &Material<'_>, views: &[View<'_>]) -> String {
     let fewest = views.iter().map(|view| view.summary.replications).min().unwrap_or(0);
     let most = views.iter().map(|view| view.summary.replications).max().unwrap_or(0);
     let runs = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
-    let tau = views.iter().find_map(|view| view.summary.recovery_time_s.tau);
-    let cut = tau.map_or(String::new(), |tau| {
-        format!(" Recovery: mean of min(time, {}); stuck runs count in full.", seconds(tau))
-    });
     format!(
-        "{runs} runs of each variant, seed {}. Whiskers: {} intervals.{cut}",
+        "{runs} runs of each variant, seed {}. Whiskers: {} intervals. Stuck runs count in the mean; none is left out.",
         material.summary.seed,
         percent(material.summary.level)
     )
@@ -140,6 +138,8 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
     let recovery: Vec<_> =
         views.iter().map(|view| view.summary.recovery_time_s.restricted_mean).collect();
     let unit = TimeUnit::for_span(largest(&recovery));
+    let tau = views.iter().find_map(|view| view.summary.recovery_time_s.tau);
+    let cut = tau.map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
     let in_units = |value: Option<f64>| value.map(|value| value / unit.seconds);
     let recovery: Vec<_> = recovery
         .iter()
@@ -160,10 +160,11 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             service.map_or(Estimate::default(), |service| service.peak)
         })
         .collect();
-    let place = deepest.map_or(String::new(), |name| format!(" at {name}"));
+    let place = deepest.map_or(String::new(), |name| format!("at {name}"));
     vec![
         Column {
             title: "share of runs stuck".into(),
+            detail: String::new(),
             axis: Axis::span(0.0, 1.0),
             tick: percent,
             value: percent,
@@ -172,6 +173,7 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
         },
         Column {
             title: format!("mean {} to recovery", unit.name),
+            detail: cut,
             axis: Axis::from_zero(largest(&recovery)),
             tick: label,
             value: number,
@@ -179,7 +181,8 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             without: "not reached",
         },
         Column {
-            title: format!("peak attempts per request{place}"),
+            title: "peak attempts per request".into(),
+            detail: place,
             axis: spread(&peaks),
             tick: label,
             value: number,
@@ -209,7 +212,7 @@ fn spread(estimates: &[Estimate]) -> Axis {
 
 /// Size of the text of a row.
 fn text_size(row: f64) -> f64 {
-    (row * 0.62).clamp(13.0, 18.0)
+    (row * 0.65).clamp(13.0, 18.0)
 }
 
 /// The variants' names and what was found.
@@ -233,7 +236,8 @@ fn names(canvas: &mut Canvas<'_>, views: &[View<'_>], top: f64, row: f64) {
 
 /// The time by which half of the runs have recovered, in words where they never do.
 fn medians(canvas: &mut Canvas<'_>, views: &[View<'_>], right: f64, top: f64, row: f64) {
-    canvas.text((right, top - 46.0), "half by", 16.0, INK, Anchor::Right);
+    canvas.text((right, top - 62.0), "median", 16.0, INK, Anchor::Right);
+    canvas.text((right, top - 42.0), "to recovery", 14.0, QUIET, Anchor::Right);
     let size = text_size(row).min(16.0);
     for (index, view) in views.iter().enumerate() {
         let at = (right, top + (index as f64 + 0.5) * row);
@@ -269,7 +273,9 @@ fn mark(canvas: &mut Canvas<'_>, (x, y): (f64, f64), finding: Finding) {
 /// One column: its scale above, then a dot and whiskers in each row, with the number.
 fn draw_column(canvas: &mut Canvas<'_>, column: &Column, place: &Place, row: f64) {
     let title = canvas.fitted(&column.title, 16.0, place.width + GAP - 12.0);
-    canvas.words((place.x, place.y - 46.0), &title, 16.0);
+    canvas.words((place.x, place.y - 62.0), &title, 16.0);
+    let detail = canvas.fitted(&column.detail, 14.0, place.width + GAP - 12.0);
+    canvas.text((place.x, place.y - 42.0), &detail, 14.0, QUIET, Anchor::Left);
     // The numbers stand to the right of the dots, in a strip that the scale leaves free.
     let size = text_size(row);
     let strip = column

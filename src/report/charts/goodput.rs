@@ -17,6 +17,7 @@ use crate::report::charts::palette::BLUE;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::Ink;
 use crate::report::charts::palette::QUIET;
+use crate::report::charts::palette::WARM_UP;
 use crate::report::charts::palette::full;
 use crate::report::number::counted;
 use crate::report::number::percent;
@@ -41,6 +42,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             (Sample::Line(ARRIVALS), "requests made".to_owned()),
             (Sample::Line(full(BLUE)), "goodput, median of the runs".to_owned()),
             (Sample::Area(BAND), "goodput, 10 to 90% of the runs".to_owned()),
+            (Sample::Area(Fill::Plain(WARM_UP)), "warm-up".to_owned()),
         ];
         let width = frame::WIDTH - 2.0 * frame::MARGIN;
         frame::legend(canvas, frame::MARGIN, top + 8.0, width, &entries);

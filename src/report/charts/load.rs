@@ -21,6 +21,7 @@ use crate::report::charts::palette::BLACK;
 use crate::report::charts::palette::CAPACITY;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::QUIET;
+use crate::report::charts::palette::WARM_UP;
 use crate::report::number::count;
 use crate::report::number::number;
 use crate::report::road;
@@ -58,6 +59,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             REASONS.iter().map(|(fill, name)| (Sample::Area(*fill), (*name).to_owned())).collect();
         entries.push((Sample::Line(CAPACITY), "capacity, nothing being wrong".into()));
         entries.push((Sample::Tick(BLACK), "crash".into()));
+        entries.push((Sample::Area(Fill::Plain(WARM_UP)), "warm-up".into()));
         frame::legend(
             canvas,
             frame::MARGIN,

@@ -105,7 +105,7 @@ mod tests {
         check(&made);
         let made = super::tests::made(&[0.4; 60]);
         let picture = comparison::draw(&made.material()).unwrap();
-        assert!(picture.svg.contains("height=\"1460\""), "the page grows with its rows");
+        assert!(picture.svg.contains("height=\"1480\""), "the page grows with its rows");
     }
 
     #[test]

@@ -193,7 +193,8 @@ fn draw_panel(
         let y = axis.at(level, place.bottom(), place.y);
         canvas.line(&[(place.x, y), (place.right(), y)], LIMIT, 2.0);
     }
-    let mut facts = format!("up to {}", number(peak));
+    let mut facts =
+        if peak > 0.0 { format!("up to {}", number(peak)) } else { "never any".to_owned() };
     if let Some((level, what)) = panel.limit {
         facts += &format!(" · {what} {}", number(level));
     }

@@ -1,6 +1,7 @@
 //! Stormlab: a retry-storm simulation and analysis lab.
 
 pub mod analysis;
+pub mod check;
 pub mod engine;
 pub mod experiment;
 pub mod measure;
@@ -9,4 +10,5 @@ pub mod random;
 pub mod report;
 pub mod scenario;
 pub mod stats;
+pub mod theory;
 pub mod units;

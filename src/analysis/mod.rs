@@ -1,3 +1,12 @@
 //! What the runs mean.
 
+pub mod difference;
+pub mod estimate;
+pub mod finding;
+mod marks;
+mod measures;
+pub mod recovery;
 pub mod summary;
+mod words;
+
+pub use summary::summarise;

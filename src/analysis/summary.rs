@@ -3,7 +3,15 @@
 use serde::Serialize;
 use serde::Serializer;
 
+use crate::analysis::difference::VersusBase;
+use crate::analysis::difference::versus_base;
+use crate::analysis::estimate::LEVEL;
+use crate::analysis::measures::variant_summary;
+use crate::analysis::recovery::Since;
+use crate::analysis::recovery::smallest_limit;
+use crate::experiment::result::Experiment;
 use crate::measure::outcome::RunClass;
+use crate::scenario::model::Scenario;
 
 /// A number from many runs, with its interval at the level of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -55,7 +63,7 @@ pub struct AmplificationSummary {
     /// After the last trigger.
     pub after_trigger: Estimate,
     /// Attempts per request of each reason: first, after timeout, after refusal, after error.
-    /// They add up to `whole`.
+    /// They add up to `whole`; no interval.
     pub by_reason: [f64; 4],
 }
 
@@ -86,7 +94,7 @@ pub struct Requests {
     pub failed: Vec<(String, u64)>,
 }
 
-/// Percentiles of a latency in milliseconds, merged over the runs.
+/// Percentiles of a latency in milliseconds, merged over the runs; no interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Values.
@@ -142,6 +150,9 @@ pub struct VariantSummary {
     pub latency_failed_ms: LatencySummary,
     /// Events simulated.
     pub events: u64,
+    /// Against the base, pair by pair on common random numbers; `None` for the base itself and
+    /// where the base was not run.
+    pub versus_base: Option<VersusBase>,
     /// Warnings that belong to the numbers: few runs, short horizon, censored, limits reached.
     pub marks: Vec<String>,
 }
@@ -166,10 +177,47 @@ pub struct Summary {
     pub variants: Vec<(String, VariantSummary)>,
 }
 
+/// Version of the format of `summary.json`.
+pub const SCHEMA: u32 = 1;
+
+/// What the runs of an experiment show, variant by variant.
+pub fn summarise(scenario: &Scenario, experiment: &Experiment) -> Summary {
+    let models =
+        || experiment.results.iter().map(|result| &scenario.variants[result.variant].model);
+    let tau = smallest_limit(models(), Since::TriggerEnd);
+    let tau_after_action = smallest_limit(models(), Since::FirstAction);
+    let mut versus = versus_base(scenario, experiment, tau).into_iter();
+    let variants = experiment.results.iter().map(|result| {
+        let variant = &scenario.variants[result.variant];
+        let mut summary = variant_summary(variant, result, experiment, tau, tau_after_action);
+        summary.versus_base = versus.next().flatten();
+        (variant.name.clone(), summary)
+    });
+    Summary {
+        scenario: scenario.name.clone(),
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        seed: experiment.seed,
+        level: LEVEL,
+        complete: !experiment.interrupted && experiment.limits_hit.is_empty(),
+        variants: variants.collect(),
+    }
+}
+
+impl Summary {
+    /// The summary of a variant by its name.
+    pub fn variant(&self, name: &str) -> Option<&VariantSummary> {
+        self.variants.iter().find(|(key, _)| key == name).map(|(_, summary)| summary)
+    }
+}
+
 /// Writes a list of pairs as an object, in order.
-fn as_map<S: Serializer, K: Serialize, V: Serialize>(
+pub(super) fn as_map<S: Serializer, K: Serialize, V: Serialize>(
     pairs: &[(K, V)],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -318,5 +318,4 @@ impl Twin {
 }
 
 #[cfg(test)]
-#[path = "replicate_tests.rs"]
 mod tests;

@@ -181,3 +181,19 @@ impl RunRecord {
         })
     }
 }
+
+/// A scenario of named models, the base first, with a seed of its own.
+pub(crate) fn scenario(models: Vec<(&str, Model)>) -> Scenario {
+    let variants = models
+        .into_iter()
+        .map(|(name, model)| Variant { name: name.into(), about: String::new(), model })
+        .collect();
+    Scenario {
+        name: "synthetic".into(),
+        about: String::new(),
+        source: String::new(),
+        variants,
+        expect: Vec::new(),
+        fingerprint: String::new(),
+    }
+}

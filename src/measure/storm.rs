@@ -65,7 +65,7 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
     let goodput_recovery = search.stretches(&goodput, from, from);
     let drain = search.boundaries(&baseline.backlog_holds(series), from, from);
     let headline = |since: Duration, from: Duration| {
-        if waits_for_ever(model) {
+        if model.waits_for_ever() {
             search.boundaries(&baseline.backlog_holds(series), from, since)
         } else {
             search.stretches(&goodput, from, since)
@@ -148,15 +148,6 @@ fn parts(timeline: &Timeline, span: Option<(Duration, Duration)>) -> [Range<usiz
     }
 }
 
-/// Does no request ever give up? Then goodput says nothing of a backlog.
-fn waits_for_ever(model: &Model) -> bool {
-    let patient = |policy: &crate::policy::stack::Policy| {
-        policy.attempt_timeout.is_none() && policy.timeout.is_none()
-    };
-    model.populations.iter().all(|population| population.deadline.is_none())
-        && model.edges.iter().all(|edge| patient(&model.policies[edge.policy]))
-}
-
 /// Does the backlog of the last quarter of the run, after the trigger, fall fast enough?
 fn is_draining(timeline: &Timeline, backlog: &[u32], goal: f64, lifted: Duration) -> bool {
     let lifted = timeline.window_from(lifted);
@@ -204,5 +195,4 @@ impl Search<'_> {
 }
 
 #[cfg(test)]
-#[path = "storm_tests.rs"]
 mod tests;

@@ -148,3 +148,140 @@ pub struct Policy {
     /// The bulkhead.
     pub bulkhead: Option<Scoped<BulkheadConfig>>,
 }
+
+impl Policy {
+    /// A policy that does nothing: one attempt, awaited for ever.
+    pub fn plain(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            order: Vec::new(),
+            attempt_timeout: None,
+            timeout: None,
+            retry: None,
+            breaker: None,
+            bulkhead: None,
+        }
+    }
+
+    /// With a longest wait of `after` for each attempt, everything included.
+    #[must_use]
+    pub fn with_attempt_timeout(mut self, after: Duration) -> Self {
+        let after = Distribution::constant(after);
+        self.attempt_timeout = Some(AttemptTimeout { after, scope: TimeoutScope::Attempt });
+        self.in_default_order()
+    }
+
+    /// With a longest time of `timeout` for the whole call.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self.in_default_order()
+    }
+
+    /// With further attempts: at most `max_attempts` in all, after transient failures.
+    #[must_use]
+    pub fn with_retry(mut self, max_attempts: u32, backoff: Backoff) -> Self {
+        self.retry = Some(Retry {
+            max_attempts: Some(max_attempts),
+            backoff,
+            on: ClassSet::TRANSIENT,
+            budget: None,
+        });
+        self.in_default_order()
+    }
+
+    /// With a budget for its retries, one for each caller and target; without effect on a policy
+    /// that does not retry.
+    #[must_use]
+    pub fn with_budget(mut self, config: BudgetConfig) -> Self {
+        if let Some(retry) = &mut self.retry {
+            retry.budget = Some(Scoped { config, per: Scope::DEFAULT });
+        }
+        self
+    }
+
+    /// With a circuit breaker, one for each caller and target.
+    #[must_use]
+    pub fn with_breaker(mut self, config: BreakerConfig) -> Self {
+        self.breaker = Some(Scoped { config, per: Scope::DEFAULT });
+        self.in_default_order()
+    }
+
+    /// With a bulkhead, one for each caller and target.
+    #[must_use]
+    pub fn with_bulkhead(mut self, config: BulkheadConfig) -> Self {
+        self.bulkhead = Some(Scoped { config, per: Scope::DEFAULT });
+        self.in_default_order()
+    }
+
+    /// Is the strategy of `layer` set?
+    pub const fn has(&self, layer: Layer) -> bool {
+        match layer {
+            Layer::Bulkhead => self.bulkhead.is_some(),
+            Layer::Timeout => self.timeout.is_some(),
+            Layer::Retry => self.retry.is_some(),
+            Layer::Breaker => self.breaker.is_some(),
+            Layer::AttemptTimeout => self.attempt_timeout.is_some(),
+        }
+    }
+
+    /// The layers that see calls, outermost first. Without a retry layer calls and attempts are
+    /// the same, and every layer stands inside.
+    pub fn layers_outside_retry(&self) -> &[Layer] {
+        &self.order[..self.retry_place().unwrap_or(0)]
+    }
+
+    /// The layers that see attempts, outermost first.
+    pub fn layers_inside_retry(&self) -> &[Layer] {
+        &self.order[self.retry_place().map_or(0, |place| place + 1)..]
+    }
+
+    /// The most attempts of one call; `None`: without limit.
+    pub fn max_attempts(&self) -> Option<u32> {
+        self.retry.as_ref().map_or(Some(1), |retry| retry.max_attempts)
+    }
+
+    /// Where the retry layer stands in the order.
+    fn retry_place(&self) -> Option<usize> {
+        self.order.iter().position(|layer| *layer == Layer::Retry)
+    }
+
+    /// With exactly the layers that are set, in the default order.
+    fn in_default_order(mut self) -> Self {
+        self.order = DEFAULT_ORDER.into_iter().filter(|layer| self.has(*layer)).collect();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_stand_on_the_side_of_the_retry_that_the_order_says() {
+        use Layer::{AttemptTimeout, Breaker, Bulkhead, Retry, Timeout};
+        let (second, counted) = (Duration::from_secs(1), BulkheadConfig { limit: 1, queue: 0 });
+        let mut policy = Policy::plain("all")
+            .with_attempt_timeout(second)
+            .with_retry(4, Backoff::NONE)
+            .with_bulkhead(counted)
+            .with_timeout(second);
+        assert_eq!(policy.order, [Bulkhead, Timeout, Retry, AttemptTimeout]);
+        assert_eq!(policy.layers_outside_retry(), [Bulkhead, Timeout]);
+        assert_eq!(policy.layers_inside_retry(), [AttemptTimeout]);
+        assert_eq!(policy.max_attempts(), Some(4));
+
+        policy.order = vec![Breaker, Retry, Timeout, Bulkhead, AttemptTimeout];
+        assert_eq!(policy.layers_outside_retry(), [Breaker]);
+        assert_eq!(policy.layers_inside_retry(), [Timeout, Bulkhead, AttemptTimeout]);
+    }
+
+    #[test]
+    fn without_a_retry_every_layer_sees_the_one_attempt() {
+        let policy = Policy::plain("once").with_attempt_timeout(Duration::from_secs(1));
+        assert!(policy.layers_outside_retry().is_empty());
+        assert_eq!(policy.layers_inside_retry(), [Layer::AttemptTimeout]);
+        assert_eq!(policy.max_attempts(), Some(1));
+        assert!(Policy::plain("nothing").layers_inside_retry().is_empty());
+    }
+}

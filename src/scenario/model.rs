@@ -522,6 +522,15 @@ impl Model {
         Self { triggers: Vec::new(), operator: Vec::new(), ..self.clone() }
     }
 
+    /// Does no request ever give up? Then goodput says nothing of a backlog: it is back at once
+    /// after an outage, although every answer is late.
+    pub fn waits_for_ever(&self) -> bool {
+        let patient =
+            |policy: &Policy| policy.attempt_timeout.is_none() && policy.timeout.is_none();
+        self.populations.iter().all(|population| population.deadline.is_none())
+            && self.edges.iter().all(|edge| patient(&self.policies[edge.policy]))
+    }
+
     /// The policy of an edge.
     pub fn policy_of(&self, edge: EdgeId) -> &Policy {
         &self.policies[self.edges[edge].policy]

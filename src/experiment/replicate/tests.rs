@@ -3,40 +3,31 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
+use crate::measure::fixture;
 use crate::measure::fixture::calm;
 use crate::measure::fixture::model;
 use crate::measure::outcome::RunClass;
 use crate::measure::record::LimitKind;
-use crate::scenario::model::Trigger;
-use crate::scenario::model::Variant;
 use crate::units::Duration;
 use crate::units::SimTime;
 
 use super::*;
 
-/// The base; `mild` with another trigger on the same system; `other` with another system.
+/// The base; `mild` with another trigger on the same system; `other` with another system; `calm`
+/// without a trigger.
 fn scenario() -> Scenario {
-    let variant = |name: &str, change: &dyn Fn(&mut Model)| {
+    let changed = |change: &dyn Fn(&mut Model)| {
         let mut model = model();
         change(&mut model);
-        Variant { name: name.into(), about: String::new(), model }
+        model
     };
-    Scenario {
-        name: "synthetic".into(),
-        about: String::new(),
-        source: String::new(),
-        variants: vec![
-            variant("base", &|_| ()),
-            variant("mild", &|model| {
-                let at = Duration::from_secs(200);
-                model.triggers = vec![Trigger { at, ..model.triggers[0].clone() }];
-            }),
-            variant("other", &|model| model.services[0].workers = 2),
-            variant("calm", &|model| model.triggers.clear()),
-        ],
-        expect: Vec::new(),
-        fingerprint: String::new(),
-    }
+    let later = |model: &mut Model| model.triggers[0].at = Duration::from_secs(200);
+    fixture::scenario(vec![
+        ("base", model()),
+        ("mild", changed(&later)),
+        ("other", changed(&|model| model.services[0].workers = 2)),
+        ("calm", changed(&|model| model.triggers.clear())),
+    ])
 }
 
 /// A storm in which every third replication stays down, and latencies that tell them apart.

@@ -1,0 +1,9 @@
+//! The regression gate: what was expected against what was found.
+
+pub mod exit;
+pub mod expect;
+
+pub use exit::Exit;
+pub use expect::Decision;
+pub use expect::Judgement;
+pub use expect::check;

@@ -2,8 +2,10 @@
 
 pub mod analysis;
 pub mod check;
+pub mod cli;
 pub mod engine;
 pub mod experiment;
+pub mod lint;
 pub mod measure;
 pub mod policy;
 pub mod random;

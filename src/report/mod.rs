@@ -12,7 +12,7 @@ pub mod terminal;
 mod road;
 #[cfg(test)]
 mod synthetic;
-mod words;
+pub(crate) mod words;
 
 use crate::analysis::summary::AmplificationSummary;
 use crate::analysis::summary::Summary;

@@ -88,7 +88,7 @@ pub fn percent(share: f64) -> String {
     if value < 100.0 && value > 99.9 {
         return ">99.9%".into();
     }
-    let decimals = usize::from(value < 10.0 || value > 99.0);
+    let decimals = usize::from(!(10.0..=99.0).contains(&value));
     let text = format!("{value:.decimals$}");
     format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
 }

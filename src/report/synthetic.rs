@@ -316,6 +316,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
             tau: Some(3_208.0),
         },
         recovery_after_action_s: None,
+        versus_base: None,
         amplification: names
             .enumerate()
             .map(|(id, name)| {

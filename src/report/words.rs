@@ -45,7 +45,7 @@ pub(super) fn action(model: &Model, action: &Action) -> String {
 }
 
 /// A finding in a word or two.
-pub(super) const fn finding(finding: Finding) -> &'static str {
+pub(crate) const fn finding(finding: Finding) -> &'static str {
     match finding {
         Finding::Overloaded => "overloaded",
         Finding::Safe => "safe",

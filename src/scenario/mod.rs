@@ -1,3 +1,7 @@
 //! Text in, checked model out.
 
+pub mod load;
 pub mod model;
+
+pub use load::LoadError;
+pub use load::load;

@@ -8,6 +8,9 @@
 //! Source: Brooker, "Exponential Backoff And Jitter" (2015) with its simulator for full, equal and
 //! decorrelated jitter; gRPC proposal A6 for ± 20 % around the capped window.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 
 use crate::random::Distribution;

@@ -14,6 +14,9 @@
 //! Source: Polly 8 (window, lazy half-open), gobreaker (late results by generation, successes in a
 //! row that close).
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 
 use crate::policy::outcome::Class;

@@ -14,6 +14,9 @@
 //! Source: gRPC proposal A6 (token bucket; the failure is taken before the question is asked);
 //! Finagle and Linkerd (share of traffic with a floor), as a bucket instead of a sliding window.
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 
 use crate::policy::outcome::Class;

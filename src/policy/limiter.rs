@@ -89,3 +89,87 @@ impl Bulkhead {
         self.waiting
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ten_enter_twenty_wait_and_the_next_is_rejected() {
+        let config = BulkheadConfig { limit: 10, queue: 20 };
+        let mut bulkhead = Bulkhead::default();
+        let entries: Vec<_> = (0..31).map(|_| bulkhead.enter(&config)).collect();
+        assert!(entries[..10].iter().all(|entry| *entry == Entry::Admitted));
+        assert!(entries[10..30].iter().all(|entry| *entry == Entry::Queued));
+        assert_eq!(entries[30], Entry::Rejected);
+        assert!(bulkhead.leave(&config), "the first who waits takes the place");
+        assert_eq!((bulkhead.inside(), bulkhead.waiting()), (10, 19));
+        bulkhead.leave_queue();
+        assert_eq!(bulkhead.waiting(), 18);
+    }
+
+    #[test]
+    fn without_a_queue_nobody_follows_who_leaves() {
+        let config = BulkheadConfig { limit: 1, queue: 0 };
+        let mut bulkhead = Bulkhead::default();
+        assert_eq!(bulkhead.enter(&config), Entry::Admitted);
+        assert_eq!(bulkhead.enter(&config), Entry::Rejected);
+        assert!(!bulkhead.leave(&config));
+        assert_eq!(bulkhead.enter(&config), Entry::Admitted);
+    }
+
+    #[test]
+    fn a_changed_limit_holds_from_then_on() {
+        let (small, large) =
+            (BulkheadConfig { limit: 1, queue: 5 }, BulkheadConfig { limit: 3, queue: 5 });
+        let mut bulkhead = Bulkhead::default();
+        (0..4).for_each(|_| assert_ne!(bulkhead.enter(&small), Entry::Rejected));
+        assert!(bulkhead.admit_waiting(&large) && bulkhead.admit_waiting(&large));
+        assert!(!bulkhead.admit_waiting(&large));
+        assert_eq!((bulkhead.inside(), bulkhead.waiting()), (3, 1));
+        assert!(!bulkhead.leave(&small), "two inside are still more than one");
+        assert!(!bulkhead.leave(&small));
+        assert!(bulkhead.leave(&small));
+    }
+
+    proptest! {
+        /// Against a queue kept the long way: bounds hold, and nobody waits beside a free place.
+        #[test]
+        fn places_are_never_oversold_nor_left_empty(
+            steps in vec(0u8..3, 0..500),
+            limit in 1u32..5,
+            queue in 0u32..5,
+        ) {
+            let config = BulkheadConfig { limit, queue };
+            let mut bulkhead = Bulkhead::default();
+            let (mut inside, mut waiting) = (0, 0);
+            for step in steps {
+                match step {
+                    0 => match bulkhead.enter(&config) {
+                        Entry::Admitted => inside += 1,
+                        Entry::Queued => waiting += 1,
+                        Entry::Rejected => {
+                            prop_assert_eq!((inside, waiting), (limit, queue));
+                        }
+                    },
+                    1 if inside > 0 => {
+                        inside -= 1;
+                        if bulkhead.leave(&config) {
+                            (inside, waiting) = (inside + 1, waiting - 1);
+                        }
+                    }
+                    2 if waiting > 0 => {
+                        bulkhead.leave_queue();
+                        waiting -= 1;
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!((bulkhead.inside(), bulkhead.waiting()), (inside, waiting));
+                prop_assert!(inside <= limit && waiting <= queue);
+                prop_assert!(waiting == 0 || inside == limit);
+            }
+        }
+    }
+}

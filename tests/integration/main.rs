@@ -1,3 +1,4 @@
 //! Every integration test, in one binary.
 
 mod analysis;
+mod scenario;

@@ -1,0 +1,95 @@
+//! What a scenario means where it says nothing: each default once, with its reason.
+//!
+//! `explain` marks these values, and the checked scenario saved with every run holds them.
+
+use crate::policy::backoff::Jitter;
+use crate::policy::breaker::LateResults;
+use crate::policy::outcome::Class;
+use crate::policy::outcome::ClassSet;
+use crate::scenario::model::Balance;
+use crate::scenario::model::Cancellation;
+use crate::scenario::model::QueueOrder;
+use crate::scenario::model::WhenFull;
+use crate::units::Duration;
+use crate::units::Share;
+
+/// Half an hour after the warm-up: long enough for most storms to end or to settle.
+pub const HORIZON: Duration = Duration::from_secs(30 * 60);
+/// A minute lets queues and orbits of an interactive system fill.
+pub const WARM_UP: Duration = Duration::from_secs(60);
+/// One second is what people's own dashboards show.
+pub const WINDOW: Duration = Duration::from_secs(1);
+/// Below 73 runs no share can be called safe, and below 100 none reaches 95 % with a run to spare.
+pub const REPLICATIONS: u32 = 100;
+/// Any number would do; the same one everywhere makes results comparable.
+pub const SEED: u64 = 1;
+
+/// The shortest recovery window: shorter ones read noise as relapse.
+pub const RECOVERY_WINDOW_LEAST: Duration = Duration::from_secs(5);
+/// Recovery windows cover five attempt timeouts, so one wave of timeouts is not a relapse.
+pub const RECOVERY_WINDOW_TIMEOUTS: u32 = 5;
+/// Recovery windows cover twenty windows of the time series, the grid they move on.
+pub const RECOVERY_WINDOW_WINDOWS: u32 = 20;
+/// Recovery windows expect 600 births, so the counting noise stays below the 20 % that is bearable.
+pub const RECOVERY_WINDOW_BIRTHS: f64 = 600.0;
+/// Goodput must hold for three recovery windows: one good window is not recovery.
+pub const HOLD_WINDOWS: u32 = 3;
+/// Within 5 % of the baseline counts as recovered.
+pub const TOLERANCE: f64 = 0.05;
+/// The baseline is ten recovery windows where there is room.
+pub const BASELINE_WINDOWS: u32 = 10;
+/// Below three recovery windows a baseline is noise.
+pub const BASELINE_WINDOWS_LEAST: u32 = 3;
+
+/// One instance: the arrival rate is the population's total, so size only matters to state that
+/// is kept per instance.
+pub const POPULATION: u32 = 1;
+/// One replica: capacity is then what `workers` and `work` say.
+pub const REPLICAS: u32 = 1;
+/// A thread per request is what most servers do: the worker waits with its request.
+pub const HOLDS_WORKER: bool = true;
+/// Nobody bounded it: the queue of a server left alone grows until something breaks.
+pub const QUEUE_LIMIT: Option<u32> = None;
+/// First in, first out.
+pub const QUEUE_ORDER: QueueOrder = QueueOrder::Fifo;
+/// A full queue answers at once, as an HTTP server with a 503 does.
+pub const WHEN_FULL: WhenFull = WhenFull::Reply;
+/// Most servers never look whether the caller is still there.
+pub const DROP_EXPIRED: bool = false;
+/// Most servers never learn that the caller left (rule R9).
+pub const CANCELLATION: Cancellation = Cancellation::None;
+/// What load balancers do unless told otherwise.
+pub const BALANCE: Balance = Balance::RoundRobin;
+
+/// Nothing adds a delay that nobody wrote down.
+pub const LATENCY: Duration = Duration::ZERO;
+/// Networks within a data centre lose next to nothing.
+pub const LOSS: Share = Share::ZERO;
+
+/// The policy of a caller that names none: one attempt, no timeout, no state.
+pub const NO_POLICY: &str = "none";
+/// One attempt and two retries, as the AWS SDKs' standard mode.
+pub const MAX_ATTEMPTS: u32 = 3;
+/// The window doubles.
+pub const FACTOR: f64 = 2.0;
+/// Without a word about it, nothing spreads the waits: that is how storms are made.
+pub const JITTER: Jitter = Jitter::None;
+/// What another try may cure.
+pub const RETRIED: ClassSet = ClassSet::TRANSIENT;
+/// gRPC allows retries while more than half of the tokens are left.
+pub const THRESHOLD: f64 = 0.5;
+/// The reserve of Finagle and tower: 10 retries per second over a window of 10 s.
+pub const BUDGET_CAP_TOKENS: u32 = 100;
+/// One probe decides (Polly, Hystrix, cockatiel).
+pub const PROBES: u32 = 1;
+/// A result from before the last change of state says nothing about the present one.
+pub const LATE_RESULTS: LateResults = LateResults::Ignore;
+/// Breakers of most libraries count whatever they do not recognise as a caller's own mistake: the
+/// transient classes, `internal` and `protocol`. A domain failure (`rejected`, `denied`, `gone`,
+/// `not_found`, `fatal`) proves the endpoint alive, and what the caller's own policy refused says
+/// nothing about it. A token bucket, by contrast, is paid by the failures that are retried, as in
+/// gRPC.
+pub const BREAKER_COUNTS: ClassSet =
+    ClassSet::TRANSIENT.union(ClassSet::of(&[Class::Internal, Class::Protocol]));
+/// A bulkhead without a queue, as in Polly, Hystrix and resilience4j.
+pub const BULKHEAD_QUEUE: u32 = 0;

@@ -1,0 +1,196 @@
+//! `triggers` and `operator`: what goes wrong, and what people do about it.
+
+use crate::scenario::diagnostic::Place;
+use crate::scenario::diagnostic::Problems;
+use crate::scenario::file::reference;
+use crate::scenario::file::services::LARGEST_FACTOR;
+use crate::scenario::file::services::read_errors;
+use crate::scenario::model::Errors;
+use crate::scenario::reader;
+use crate::scenario::reader::Fields;
+use crate::scenario::reader::Spanned;
+use crate::scenario::reader::names;
+use crate::scenario::tree::Entry;
+use crate::scenario::tree::Node;
+use crate::scenario::tree::Value;
+use crate::units::Duration;
+use crate::units::Share;
+
+const EFFECTS: [&str; 7] = ["refuse", "hang", "restart", "slow", "errors", "workers", "surge"];
+
+/// A trigger as written.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct WrittenTrigger {
+    pub(in crate::scenario) at: Option<Spanned<Duration>>,
+    pub(in crate::scenario) lasts: Option<Spanned<Duration>>,
+    pub(in crate::scenario) service: Option<Spanned<String>>,
+    pub(in crate::scenario) clients: Option<Spanned<String>>,
+    pub(in crate::scenario) effect: Option<Spanned<WrittenEffect>>,
+    pub(in crate::scenario) head: Place,
+}
+
+/// What a trigger does, as written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::scenario) enum WrittenEffect {
+    Refuse,
+    Hang,
+    Restart,
+    Slow(f64),
+    Errors(Errors),
+    Workers(Share),
+    Surge(f64),
+}
+
+/// An operator action as written.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct WrittenAction<'t> {
+    pub(in crate::scenario) at: Option<Spanned<Duration>>,
+    pub(in crate::scenario) deed: Option<WrittenDeed<'t>>,
+}
+
+/// What people do, as written.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) enum WrittenDeed<'t> {
+    /// Requests of a population end at birth.
+    Shed {
+        clients: Option<Spanned<String>>,
+        share: Option<Spanned<Share>>,
+        lasts: Option<Spanned<Duration>>,
+    },
+    /// Dotted paths and their new values.
+    Set { changes: &'t [Entry], place: Place },
+    /// A service's queues are emptied.
+    Flush(Spanned<String>),
+    /// A service is restarted.
+    Restart(Spanned<String>),
+}
+
+pub(super) fn read_trigger(node: &Node, problems: &mut Problems) -> Option<WrittenTrigger> {
+    let mut fields = Fields::open(node, "a trigger", problems)?;
+    let help = "when it begins, from the end of the warm-up, as `5min`";
+    let at = fields.need("at", help, problems, reader::span);
+    let help = "how long until it is lifted, as `20s`";
+    let lasts = fields.need("lasts", help, problems, reader::positive_span);
+    let service = fields.get("service", problems, reference);
+    let clients = fields.get("clients", problems, reference);
+    let help = "what it does, as `refuse` or `{ slow: 4 }`";
+    let effect = fields.need("effect", help, problems, read_effect);
+    let head = fields.head();
+    fields.close(problems);
+    Some(WrittenTrigger { at, lasts, service, clients, effect, head })
+}
+
+fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
+    if let Value::Scalar { text, .. } = &node.value
+        && EFFECTS[3..].contains(&text.as_str())
+    {
+        problems.push_with(
+            node.place,
+            format!("`{text}` needs a value"),
+            "as `{ slow: 4 }`, `{ workers: 50% }`, `{ surge: 3 }` or `{ errors: { class: internal, \
+             share: 30% } }`",
+        );
+        return None;
+    }
+    if let Value::Scalar { .. } = &node.value {
+        return reader::word(&[
+            ("refuse", WrittenEffect::Refuse),
+            ("hang", WrittenEffect::Hang),
+            ("restart", WrittenEffect::Restart),
+        ])(node, problems);
+    }
+    let entry = reader::only_entry(node, "an effect", &EFFECTS, problems)?;
+    let it = &entry.node;
+    match entry.key.as_str() {
+        "slow" => reader::real(1.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Slow),
+        "errors" => read_errors(it, problems).map(WrittenEffect::Errors),
+        "workers" => reader::share(it, problems).map(WrittenEffect::Workers),
+        "surge" => reader::real(0.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Surge),
+        word @ ("refuse" | "hang" | "restart") => {
+            problems.push_with(
+                entry.place,
+                format!("`{word}` takes no value"),
+                format!("write `effect: {word}`"),
+            );
+            None
+        }
+        other => {
+            reader::unknown(entry.place, "effect", other, &EFFECTS, problems);
+            None
+        }
+    }
+}
+
+pub(super) fn read_action<'t>(
+    node: &'t Node,
+    problems: &mut Problems,
+) -> Option<WrittenAction<'t>> {
+    let mut fields = Fields::open(node, "an operator action", problems)?;
+    let at = fields.need("at", "when, from the end of the warm-up", problems, reader::span);
+    let deed = match fields.choose(&["shed", "set", "flush", "restart"], problems) {
+        Some(("shed", node)) => read_shed(node, problems),
+        Some(("set", node)) => read_set(node, problems),
+        Some((word, node)) => reference(node, problems).map(|value| {
+            let service = Spanned { value, place: node.place };
+            if word == "flush" {
+                WrittenDeed::Flush(service)
+            } else {
+                WrittenDeed::Restart(service)
+            }
+        }),
+        None => None,
+    };
+    fields.close(problems);
+    Some(WrittenAction { at, deed })
+}
+
+fn read_shed<'t>(node: &'t Node, problems: &mut Problems) -> Option<WrittenDeed<'t>> {
+    let mut fields = Fields::open(node, "`shed`", problems)?;
+    let clients = fields.need("clients", "whose requests", problems, reference);
+    let share = fields.need("share", "how many of them, as `90%`", problems, reader::share);
+    let lasts = fields.need("lasts", "for how long", problems, reader::positive_span);
+    fields.close(problems);
+    Some(WrittenDeed::Shed { clients, share, lasts })
+}
+
+fn read_set<'t>(node: &'t Node, problems: &mut Problems) -> Option<WrittenDeed<'t>> {
+    const HELP: &str = "as `{ policies.thrice.retry.max_attempts: 1 }`";
+    let Value::Map(changes) = &node.value else {
+        let problem = format!("`set` is a map from paths to values, not {}", node.kind());
+        problems.push_with(node.place, problem, HELP);
+        return None;
+    };
+    if changes.is_empty() {
+        problems.push_with(node.head, "`set` changes nothing", HELP);
+        return None;
+    }
+    for change in changes {
+        if !may_change(&change.key) {
+            problems.push_with(
+                change.place,
+                "this cannot be set during a run",
+                format!(
+                    "paths begin with `policies.`, `services.` or `links.`, or are `clients.NAME` \
+                     and {}; how many replicas there are and whom they call stays",
+                    names(&["policy", "deadline"])
+                ),
+            );
+            return None;
+        }
+    }
+    Some(WrittenDeed::Set { changes, place: node.place })
+}
+
+/// The system keeps its entities; what they do may change.
+fn may_change(path: &str) -> bool {
+    // No setting lies deeper than this, and a path of a million dots must not become a tree.
+    const DEEPEST_PATH: usize = 12;
+    let parts: Vec<_> = path.split('.').take(DEEPEST_PATH + 1).collect();
+    match parts.as_slice() {
+        parts if parts.len() > DEEPEST_PATH || parts.contains(&"") => false,
+        ["policies" | "links", _, rest @ ..] => !rest.is_empty(),
+        ["services", _, first, ..] => !matches!(*first, "replicas" | "calls" | "holds_worker"),
+        ["clients", _, last] => matches!(*last, "policy" | "deadline"),
+        _ => false,
+    }
+}

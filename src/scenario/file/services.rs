@@ -1,0 +1,203 @@
+//! `services` and `links`: who answers, and the network between.
+
+use crate::policy::outcome::Class;
+use crate::random::Distribution;
+use crate::scenario::defaults;
+use crate::scenario::diagnostic::Place;
+use crate::scenario::diagnostic::Problems;
+use crate::scenario::file::Named;
+use crate::scenario::file::distribution;
+use crate::scenario::file::items;
+use crate::scenario::file::reference;
+use crate::scenario::model::Balance;
+use crate::scenario::model::Cancellation;
+use crate::scenario::model::Cold;
+use crate::scenario::model::Deed;
+use crate::scenario::model::Errors;
+use crate::scenario::model::Overload;
+use crate::scenario::model::Queue;
+use crate::scenario::model::QueueOrder;
+use crate::scenario::model::WhenFull;
+use crate::scenario::reader;
+use crate::scenario::reader::Fields;
+use crate::scenario::reader::Spanned;
+use crate::scenario::tree::Node;
+use crate::scenario::tree::Value;
+use crate::units::Share;
+
+const MOST_REPLICAS: u32 = 10_000;
+const MOST_WORKERS: u32 = 1_000_000;
+const MOST_WAITING: u32 = 1_000_000_000;
+/// Slower than that is hanging, for which there is a word.
+pub(super) const LARGEST_FACTOR: f64 = 1e6;
+
+const CANCELLATIONS: [(&str, Cancellation); 3] =
+    [("none", Cancellation::None), ("queue", Cancellation::Queue), ("full", Cancellation::Full)];
+const BALANCES: [(&str, Balance); 2] =
+    [("round_robin", Balance::RoundRobin), ("random", Balance::Random)];
+const ORDERS: [(&str, QueueOrder); 2] = [("fifo", QueueOrder::Fifo), ("lifo", QueueOrder::Lifo)];
+const WHEN_FULL: [(&str, WhenFull); 2] = [("reply", WhenFull::Reply), ("drop", WhenFull::Drop)];
+
+/// A service as written.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct WrittenService {
+    pub(in crate::scenario) replicas: Option<Spanned<u32>>,
+    pub(in crate::scenario) workers: Option<Spanned<u32>>,
+    pub(in crate::scenario) holds_worker: Option<Spanned<bool>>,
+    pub(in crate::scenario) queue: Option<Queue>,
+    pub(in crate::scenario) cancellation: Option<Spanned<Cancellation>>,
+    pub(in crate::scenario) work: Option<Spanned<Distribution>>,
+    pub(in crate::scenario) errors: Option<Errors>,
+    pub(in crate::scenario) calls: Vec<WrittenCall>,
+    pub(in crate::scenario) overload: Option<Overload>,
+    pub(in crate::scenario) balance: Option<Spanned<Balance>>,
+}
+
+/// A call of a handler as written.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct WrittenCall {
+    pub(in crate::scenario) to: Option<Spanned<String>>,
+    pub(in crate::scenario) policy: Option<Spanned<String>>,
+    pub(in crate::scenario) place: Place,
+}
+
+/// A link as written.
+#[derive(Clone, Debug, Default)]
+pub(in crate::scenario) struct WrittenLink {
+    pub(in crate::scenario) latency: Option<Spanned<Distribution>>,
+    pub(in crate::scenario) loss: Option<Spanned<Share>>,
+}
+
+pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenService> {
+    let mut fields = Fields::open(node, "a service", problems)?;
+    let service = WrittenService {
+        replicas: fields.get("replicas", problems, reader::count(1, MOST_REPLICAS)),
+        workers: fields.need(
+            "workers",
+            "how many attempts a replica works on at once; nobody can guess it",
+            problems,
+            reader::count(1, MOST_WORKERS),
+        ),
+        holds_worker: fields.get("holds_worker", problems, reader::switch),
+        queue: fields.take("queue").and_then(|node| read_queue(node, problems)),
+        cancellation: fields.get("cancellation", problems, reader::word(&CANCELLATIONS)),
+        work: fields.need(
+            "work",
+            "the time a worker spends on one attempt, as `{ exponential: 20ms }`",
+            problems,
+            distribution::read,
+        ),
+        errors: fields.take("errors").and_then(|node| read_errors(node, problems)),
+        calls: fields
+            .take("calls")
+            .and_then(|node| items(node, "`calls` of a service", problems, read_call))
+            .unwrap_or_default(),
+        overload: fields.take("overload").and_then(|node| read_overload(node, problems)),
+        balance: fields.get("balance", problems, reader::word(&BALANCES)),
+    };
+    fields.close(problems);
+    Some(service)
+}
+
+fn read_queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
+    let mut fields = Fields::open(node, "`queue`", problems)?;
+    let limit = fields.get("limit", problems, reader::count_or_unlimited(0, MOST_WAITING));
+    let order = fields.get("order", problems, reader::word(&ORDERS));
+    let when_full = fields.get("when_full", problems, reader::word(&WHEN_FULL));
+    let drop_expired = fields.get("drop_expired", problems, reader::switch);
+    fields.close(problems);
+    Some(Queue {
+        limit: limit.map_or(defaults::QUEUE_LIMIT, |limit| limit.value),
+        order: order.map_or(defaults::QUEUE_ORDER, |order| order.value),
+        when_full: when_full.map_or(defaults::WHEN_FULL, |word| word.value),
+        drop_expired: drop_expired.map_or(defaults::DROP_EXPIRED, |switch| switch.value),
+    })
+}
+
+/// `{ class: internal, share: 30% }`.
+pub(super) fn read_errors(node: &Node, problems: &mut Problems) -> Option<Errors> {
+    let mut fields = Fields::open(node, "`errors`", problems)?;
+    let class = fields.need("class", "what the caller hears, as `internal`", problems, |n, p| {
+        let class = class(n, p)?;
+        if class.is_local() {
+            p.push(n.place, format!("`{class}` is made by a caller's policy, not by a service"));
+            return None;
+        }
+        Some(class)
+    });
+    let share = fields.need("share", "how many end so, as `30%`", problems, reader::share);
+    fields.close(problems);
+    Some(Errors { class: class?.value, share: share?.value })
+}
+
+/// A failure class by name.
+pub(super) fn class(node: &Node, problems: &mut Problems) -> Option<Class> {
+    let known: Vec<_> = Class::ALL.iter().map(|class| (class.name(), *class)).collect();
+    reader::word(&known)(node, problems)
+}
+
+fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
+    let mut fields = Fields::open(node, "a call", problems)?;
+    let to = fields.need("to", "the service that is called", problems, reference);
+    let policy = fields.get("policy", problems, reference);
+    fields.close(problems);
+    Some(WrittenCall { to, policy, place: node.place })
+}
+
+fn read_overload(node: &Node, problems: &mut Problems) -> Option<Overload> {
+    let mut fields = Fields::open(node, "`overload`", problems)?;
+    let crashes_at = fields.get("crashes_at", problems, |n, p| {
+        let mut inner = Fields::open(n, "`crashes_at`", p)?;
+        let help = "attempts present at one replica, as `{ connections: 400 }`";
+        let count = inner.need("connections", help, p, reader::count(1, MOST_WAITING));
+        inner.close(p);
+        Some(count?.value)
+    });
+    let restarts_after = fields.get("restarts_after", problems, reader::positive_span);
+    let cold = fields.take("cold").and_then(|node| read_cold(node, problems));
+    fields.close(problems);
+    Some(Overload {
+        crashes_at: crashes_at.map(|count| count.value),
+        restarts_after: restarts_after.map_or(Deed::RESTART_LASTS, |span| span.value),
+        cold,
+    })
+}
+
+fn read_cold(node: &Node, problems: &mut Problems) -> Option<Cold> {
+    let mut fields = Fields::open(node, "`cold`", problems)?;
+    let help = "how many times as long work takes, as 2";
+    let factor = fields.need("work_factor", help, problems, reader::real(1.0..=LARGEST_FACTOR));
+    let lasts = fields.need("lasts", "for how long, as `30s`", problems, reader::positive_span);
+    fields.close(problems);
+    Some(Cold { work_factor: factor?.value, lasts: lasts?.value })
+}
+
+/// The default link, and those of single pairs, named `a -> b`.
+pub(super) fn read_links(
+    node: &Node,
+    problems: &mut Problems,
+) -> (WrittenLink, Vec<Named<WrittenLink>>) {
+    let (mut default, mut pairs) = (WrittenLink::default(), Vec::new());
+    let Value::Map(entries) = &node.value else {
+        problems.push(node.place, format!("`links` is a map, not {}", node.kind()));
+        return (default, pairs);
+    };
+    for entry in entries {
+        let Some(link) = read_link(&entry.node, problems) else { continue };
+        if entry.key == "default" {
+            default = link;
+        } else {
+            let name = Spanned { value: entry.key.clone(), place: entry.place };
+            pairs.push(Named { name, it: link });
+        }
+    }
+    (default, pairs)
+}
+
+fn read_link(node: &Node, problems: &mut Problems) -> Option<WrittenLink> {
+    let mut fields = Fields::open(node, "a link", problems)?;
+    let latency = fields.get("latency", problems, distribution::read);
+    let loss = fields.get("loss", problems, reader::share);
+    fields.close(problems);
+    Some(WrittenLink { latency, loss })
+}

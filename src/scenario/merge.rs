@@ -1,0 +1,195 @@
+//! A partial scenario laid over a whole one.
+//!
+//! Maps are merged key by key. Lists are replaced whole, and so are *choices*: maps that name one
+//! alternative, such as `{ exponential: 5s }`, for half of one alternative and half of another
+//! mean nothing. `null` removes a key. Every node keeps the place where it was written, so a
+//! problem in a variant points at the variant's own line.
+
+use crate::scenario::diagnostic::Place;
+use crate::scenario::tree::Entry;
+use crate::scenario::tree::Node;
+use crate::scenario::tree::Value;
+
+/// Keys whose value is a choice.
+const CHOICES: [&str; 12] = [
+    "after",
+    "arrivals",
+    "attempt_timeout",
+    "backoff",
+    "budget",
+    "crashes_at",
+    "drawn",
+    "effect",
+    "jitter",
+    "latency",
+    "think",
+    "work",
+];
+/// Keys of which a map has one: naming one removes the other.
+const ALTERNATIVES: [(&str, &str); 2] = [("arrivals", "users"), ("consecutive", "window")];
+/// Keys whose children are names, which mean nothing to the merge.
+const NAMED: [&str; 4] = ["clients", "services", "policies", "links"];
+
+/// What kind of keys a map has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// Those of a scenario.
+    Root,
+    /// Names of entities.
+    Names,
+    /// Those of the language.
+    Words,
+}
+
+/// `base` with `overlay` laid over it.
+pub(super) fn merge(base: &Node, overlay: &Node) -> Node {
+    merge_at(base, overlay, Level::Root)
+}
+
+fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
+    let (Value::Map(under), Value::Map(over)) = (&base.value, &overlay.value) else {
+        return overlay.clone();
+    };
+    let mut entries: Vec<Entry> = Vec::with_capacity(under.len() + over.len());
+    let (mut place, mut head) = (base.place, base.head);
+    let lookup = Lookup::of(over);
+    for entry in under {
+        let Some(change) = lookup.find(over, &entry.key) else {
+            if level == Level::Words && is_superseded(&entry.key, over, &lookup) {
+                continue;
+            }
+            entries.push(entry.clone());
+            continue;
+        };
+        if change.node.is_null() {
+            // What is missing from here on is missing because of the overlay.
+            (place, head) = (overlay.place, overlay.head);
+            continue;
+        }
+        let node = match level {
+            Level::Words if CHOICES.contains(&&*entry.key) => change.node.clone(),
+            Level::Root if NAMED.contains(&&*entry.key) => {
+                merge_at(&entry.node, &change.node, Level::Names)
+            }
+            _ => merge_at(&entry.node, &change.node, Level::Words),
+        };
+        entries.push(Entry { key: entry.key.clone(), place: entry.place, node });
+    }
+    let known = Lookup::of(under);
+    for entry in over {
+        if known.find(under, &entry.key).is_none() && !entry.node.is_null() {
+            entries.push(entry.clone());
+        }
+    }
+    Node { place, head, value: Value::Map(entries) }
+}
+
+fn is_superseded(key: &str, over: &[Entry], lookup: &Lookup) -> bool {
+    let named = |other| lookup.find(over, other).is_some_and(|entry| !entry.node.is_null());
+    ALTERNATIVES.iter().any(|(a, b)| (key == *a && named(b)) || (key == *b && named(a)))
+}
+
+/// Entries by key, in logarithmic time: maps may hold thousands of names.
+struct Lookup(Vec<usize>);
+
+impl Lookup {
+    fn of(entries: &[Entry]) -> Self {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key));
+        Self(order)
+    }
+
+    fn find<'e>(&self, entries: &'e [Entry], key: &str) -> Option<&'e Entry> {
+        let at = self.0.binary_search_by(|i| entries[*i].key.as_str().cmp(key)).ok()?;
+        Some(&entries[self.0[at]])
+    }
+}
+
+/// `tree` without some of its keys.
+pub(super) fn without(tree: &Node, keys: &[&str]) -> Node {
+    let kept = tree.entries().iter().filter(|entry| !keys.contains(&&*entry.key)).cloned();
+    Node { place: tree.place, head: tree.head, value: Value::Map(kept.collect()) }
+}
+
+/// The partial scenario that a dotted path and its value stand for.
+pub(super) fn overlay(path: &Entry) -> Node {
+    let place: Place = path.place;
+    let mut node = path.node.clone();
+    for key in path.key.rsplit('.') {
+        let entry = Entry { key: key.to_owned(), place, node };
+        node = Node { place: entry.node.place, head: place, value: Value::Map(vec![entry]) };
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::diagnostic::Problems;
+    use crate::scenario::tree;
+
+    fn read(text: &str) -> Node {
+        tree::parse(text, &mut Problems::default()).unwrap()
+    }
+
+    /// The tree in one line, without places.
+    fn flat(node: &Node) -> String {
+        match &node.value {
+            Value::Scalar { text, .. } => text.clone(),
+            Value::List(items) => {
+                format!("[{}]", items.iter().map(flat).collect::<Vec<_>>().join(", "))
+            }
+            Value::Map(entries) => {
+                let all: Vec<_> =
+                    entries.iter().map(|e| format!("{}: {}", e.key, flat(&e.node))).collect();
+                format!("{{{}}}", all.join(", "))
+            }
+        }
+    }
+
+    #[test]
+    fn maps_merge_by_key_lists_and_choices_whole_and_null_removes() {
+        #[track_caller]
+        fn check(base: &str, over: &str, expected: &str) {
+            assert_eq!(flat(&merge(&read(base), &read(over))), expected);
+        }
+        check("{run: {a: 1, b: 2}}", "{run: {b: 3, c: 4}}", "{run: {a: 1, b: 3, c: 4}}");
+        check("{triggers: [1, 2]}", "{triggers: [3]}", "{triggers: [3]}");
+        check(
+            "{services: {db: {work: {exponential: 1s}, workers: 1}}}",
+            "{services: {db: {work: {constant: 2s}}}}",
+            "{services: {db: {work: {constant: 2s}, workers: 1}}}",
+        );
+        check(
+            "{services: {db: {a: 1, b: 2}}}",
+            "{services: {db: {a: null}}}",
+            "{services: {db: {b: 2}}}",
+        );
+        // A service that is called `work` is a name, not a choice.
+        check(
+            "{services: {work: {workers: 1, replicas: 2}}}",
+            "{services: {work: {workers: 3}}}",
+            "{services: {work: {workers: 3, replicas: 2}}}",
+        );
+        check(
+            "{policies: {p: {breaker: {window: {length: 1s}, probes: 2}}}}",
+            "{policies: {p: {breaker: {consecutive: 5}}}}",
+            "{policies: {p: {breaker: {probes: 2, consecutive: 5}}}}",
+        );
+        check(
+            "{clients: {web: {arrivals: {poisson: 1/s}}}}",
+            "{clients: {web: {users: {think: 1s}}}}",
+            "{clients: {web: {users: {think: 1s}}}}",
+        );
+        check("{a: 1}", "{b: null}", "{a: 1}");
+    }
+
+    #[test]
+    fn a_dotted_path_is_a_partial_scenario() {
+        let path = read("{policies.p.retry.max_attempts: 1}");
+        assert_eq!(
+            flat(&overlay(&path.entries()[0])),
+            "{policies: {p: {retry: {max_attempts: 1}}}}"
+        );
+    }
+}

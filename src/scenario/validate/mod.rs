@@ -1,0 +1,149 @@
+//! From written to meant: names become indices, every default is filled in, and what the parts of
+//! a file say about one another is checked. All problems of a file are found in one pass.
+
+mod disturbances;
+mod expect;
+mod policies;
+mod recovery;
+mod run;
+mod system;
+
+pub(super) use expect::expectations;
+
+use std::collections::BTreeMap;
+
+use crate::scenario::diagnostic::Problems;
+use crate::scenario::file;
+use crate::scenario::file::Named;
+use crate::scenario::file::Written;
+use crate::scenario::model::Model;
+use crate::scenario::reader;
+use crate::scenario::reader::Spanned;
+use crate::scenario::tree::Node;
+
+/// Values of all merged trees of a file together: a file of a megabyte must not become a gigabyte
+/// of variants.
+const MOST_MERGED_VALUES: usize = 500_000;
+
+/// What remains of a file's allowance for merged trees.
+#[derive(Debug)]
+pub(super) struct Allowance(usize);
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self(MOST_MERGED_VALUES)
+    }
+}
+
+impl Allowance {
+    /// Pays for a tree of `values`. `false` when there is not enough left.
+    pub(super) fn pay(&mut self, values: usize) -> bool {
+        match self.0.checked_sub(values) {
+            Some(left) => {
+                self.0 = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Names of one kind of entity, and their indices.
+#[derive(Debug)]
+struct Index<'w> {
+    what: &'static str,
+    names: Vec<&'w str>,
+    places: BTreeMap<&'w str, usize>,
+}
+
+impl<'w> Index<'w> {
+    fn of<T>(what: &'static str, entities: &'w [Named<T>]) -> Self {
+        let names: Vec<_> = entities.iter().map(|entity| entity.name.value.as_str()).collect();
+        let places = names.iter().enumerate().map(|(i, name)| (*name, i)).collect();
+        Self { what, names, places }
+    }
+
+    fn get(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    fn find(&self, name: &Spanned<String>, problems: &mut Problems) -> Option<usize> {
+        let found = self.get(&name.value);
+        if found.is_none() {
+            reader::unknown(name.place, self.what, &name.value, &self.names, problems);
+        }
+        found
+    }
+}
+
+/// The names of a scenario.
+#[derive(Debug)]
+struct Names<'w> {
+    clients: Index<'w>,
+    services: Index<'w>,
+    policies: Index<'w>,
+}
+
+/// Reads and checks a whole tree. `None` when it has problems.
+pub(super) fn model(
+    tree: &Node,
+    text: &str,
+    allowance: &mut Allowance,
+    problems: &mut Problems,
+) -> Option<(Model, Heading)> {
+    let before = problems.is_empty();
+    let written = file::read(tree, problems)?;
+    let model = meant(&written, tree, text, allowance, problems)?;
+    let heading = Heading {
+        name: written.name.map(|name| name.value).unwrap_or_default(),
+        about: written.about.map(|about| about.value).unwrap_or_default(),
+        source: written.source.map(|source| source.value).unwrap_or_default(),
+    };
+    (before && problems.is_empty()).then_some((model, heading))
+}
+
+/// What a file says about itself.
+#[derive(Debug)]
+pub(super) struct Heading {
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) source: String,
+}
+
+fn meant(
+    written: &Written<'_>,
+    tree: &Node,
+    text: &str,
+    allowance: &mut Allowance,
+    problems: &mut Problems,
+) -> Option<Model> {
+    let names = Names {
+        clients: Index::of("population", &written.clients),
+        services: Index::of("service", &written.services),
+        policies: Index::of("policy", &written.policies),
+    };
+    let run = run::settings(&written.run, problems);
+    let policies = policies::policies(written, problems);
+    let system = system::system(written, &names, &run, policies, problems);
+    let triggers = disturbances::triggers(written, &names, &run, problems);
+    let system = system?;
+    let recovery = recovery::settings(
+        &written.run.recovery,
+        &run,
+        &system,
+        disturbances::first_trigger(written),
+        problems,
+    );
+    let mut model = Model {
+        run: crate::scenario::model::RunSettings { recovery, ..run },
+        populations: system.populations,
+        services: system.services,
+        edges: system.edges,
+        policies: system.policies,
+        triggers,
+        operator: Vec::new(),
+    };
+    model.operator =
+        disturbances::operator(written, &names, &model, tree, text, allowance, problems);
+    Some(model)
+}

@@ -1,0 +1,163 @@
+//! `policies`: defaults filled in, and strategies that fit one another.
+
+use crate::policy::backoff::Backoff;
+use crate::policy::backoff::Growth;
+use crate::policy::backoff::Jitter;
+use crate::policy::budget::BudgetConfig;
+use crate::policy::stack::DEFAULT_ORDER;
+use crate::policy::stack::Layer;
+use crate::policy::stack::Policy;
+use crate::policy::stack::Retry;
+use crate::policy::stack::Scoped;
+use crate::scenario::defaults;
+use crate::scenario::diagnostic::Place;
+use crate::scenario::diagnostic::Problems;
+use crate::scenario::file::Named;
+use crate::scenario::file::Written;
+use crate::scenario::file::WrittenBudget;
+use crate::scenario::file::WrittenPolicy;
+use crate::scenario::file::WrittenRetry;
+use crate::units::Duration;
+
+/// Every policy of the file, in order.
+pub(super) fn policies(written: &Written<'_>, problems: &mut Problems) -> Vec<Policy> {
+    written.policies.iter().map(|policy| meant(policy, problems)).collect()
+}
+
+/// The policy of a caller that names none.
+pub(super) fn no_policy() -> Policy {
+    Policy {
+        name: defaults::NO_POLICY.to_owned(),
+        order: Vec::new(),
+        attempt_timeout: None,
+        timeout: None,
+        retry: None,
+        breaker: None,
+        bulkhead: None,
+    }
+}
+
+fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {
+    let (name, written) = (&named.name, &named.it);
+    if name.value == defaults::NO_POLICY {
+        problems.push_with(
+            name.place,
+            "`none` is the policy that does nothing",
+            "give this one another name",
+        );
+    }
+    let mut policy = Policy {
+        name: name.value.clone(),
+        order: Vec::new(),
+        attempt_timeout: written.attempt_timeout.as_ref().map(|timeout| timeout.value.clone()),
+        timeout: written.timeout.map(|timeout| timeout.value),
+        retry: written.retry.as_ref().map(|retry| meant_retry(retry, problems)),
+        breaker: written.breaker,
+        bulkhead: written.bulkhead,
+    };
+    policy.order = order(written, &policy, name.place, problems);
+    policy
+}
+
+fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
+    let growth = written.growth.clone().unwrap_or(Growth::None);
+    let jitter = written.jitter.map_or(defaults::JITTER, |jitter| jitter.value);
+    if let (Some(place), Jitter::Decorrelated, Growth::None | Growth::Drawn(_)) =
+        (written.jitter.map(|jitter| jitter.place), jitter, &growth)
+    {
+        problems.push_with(
+            place,
+            "decorrelated jitter grows from a base, and this back-off has none",
+            "use `constant`, `linear` or `exponential`",
+        );
+    }
+    let on = written.on.unwrap_or(defaults::RETRIED);
+    let budget = written.budget.map(|scoped| Scoped {
+        per: scoped.per,
+        config: match scoped.config {
+            WrittenBudget::TokenBucket { max, ratio, threshold, counts } => {
+                BudgetConfig::TokenBucket {
+                    max_milli: max,
+                    ratio_milli: ratio,
+                    // Exact for halves; the nearest thousandth for anything odd.
+                    threshold_milli: (f64::from(max) * threshold.get() + 0.5).floor() as u32,
+                    counts: counts.unwrap_or(on),
+                }
+            }
+            WrittenBudget::Ratio { share, deposit, floor, cap, start } => BudgetConfig::Ratio {
+                ratio_milli: share,
+                deposit,
+                floor_milli_per_s: floor,
+                cap_milli: cap,
+                start_milli: start,
+            },
+        },
+    });
+    Retry {
+        max_attempts: written.max_attempts.unwrap_or(Some(defaults::MAX_ATTEMPTS)),
+        backoff: Backoff { growth, cap: written.cap.unwrap_or(Duration::MAX), jitter },
+        on,
+        budget,
+    }
+}
+
+/// The layers that are set, in the order written or the default one.
+fn order(
+    written: &WrittenPolicy,
+    policy: &Policy,
+    place: Place,
+    problems: &mut Problems,
+) -> Vec<Layer> {
+    let is_set = |layer: &Layer| match layer {
+        Layer::Bulkhead => policy.bulkhead.is_some(),
+        Layer::Timeout => policy.timeout.is_some(),
+        Layer::Retry => policy.retry.is_some(),
+        Layer::Breaker => policy.breaker.is_some(),
+        Layer::AttemptTimeout => policy.attempt_timeout.is_some(),
+    };
+    let Some(order) = &written.order else {
+        return DEFAULT_ORDER.into_iter().filter(is_set).collect();
+    };
+    let (layers, place) =
+        (&order.value, if order.place == Place::default() { place } else { order.place });
+    let position = |layer: Layer| layers.iter().position(|other| *other == layer);
+    for layer in DEFAULT_ORDER {
+        let times = layers.iter().filter(|other| **other == layer).count();
+        if times > 1 {
+            problems.push(place, format!("`order` names `{}` more than once", word(layer)));
+        }
+        if times == 0 && is_set(&layer) {
+            problems.push_with(
+                place,
+                format!("`order` leaves out `{}`, which the policy sets", word(layer)),
+                "name every strategy of the policy, outermost first",
+            );
+        }
+    }
+    if position(Layer::Timeout) > position(Layer::Retry) && position(Layer::Retry).is_some() {
+        problems.push_with(
+            place,
+            "`timeout` covers the whole call and stands outside `retry`",
+            "put it before `retry`, or use `attempt_timeout`",
+        );
+    }
+    if position(Layer::AttemptTimeout).is_some_and(|at| at + 1 != layers.len()) {
+        problems.push_with(
+            place,
+            "`attempt_timeout` covers one attempt and is innermost",
+            "put it last, or use `timeout`",
+        );
+    }
+    layers.iter().copied().filter(is_set).collect()
+}
+
+/// The name of a layer in a scenario.
+fn word(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Bulkhead => "bulkhead",
+        Layer::Timeout => "timeout",
+        Layer::Retry => "retry",
+        Layer::Breaker => "breaker",
+        Layer::AttemptTimeout => "attempt_timeout",
+    }
+}

@@ -1,0 +1,422 @@
+//! `clients`, `services` and `links`: who calls whom, without circles, over which network.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::policy::stack::Policy;
+use crate::random::Distribution;
+use crate::scenario::defaults;
+use crate::scenario::diagnostic::Place;
+use crate::scenario::diagnostic::Problems;
+use crate::scenario::diagnostic::quoted;
+use crate::scenario::file::MOST_ENTITIES;
+use crate::scenario::file::RatePoint;
+use crate::scenario::file::Written;
+use crate::scenario::file::WrittenArrivals;
+use crate::scenario::file::WrittenLink;
+use crate::scenario::model::Arrivals;
+use crate::scenario::model::Burst;
+use crate::scenario::model::Caller;
+use crate::scenario::model::Edge;
+use crate::scenario::model::Link;
+use crate::scenario::model::OpenArrivals;
+use crate::scenario::model::Population;
+use crate::scenario::model::Queue;
+use crate::scenario::model::RateSegment;
+use crate::scenario::model::RunSettings;
+use crate::scenario::model::Service;
+use crate::scenario::reader;
+use crate::scenario::reader::Spanned;
+use crate::scenario::validate::Names;
+use crate::scenario::validate::policies::no_policy;
+use crate::units::Duration;
+use crate::units::Rate;
+
+/// Replicas of all services together: each has its own queue and counters.
+const MOST_REPLICAS: u64 = 100_000;
+/// Clients of all populations together: each may have its own state.
+const MOST_CLIENTS: u64 = 100_000_000;
+
+/// The parts of a model that name one another.
+pub(super) struct System {
+    pub(super) populations: Vec<Population>,
+    pub(super) services: Vec<Service>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) policies: Vec<Policy>,
+}
+
+/// A call whose names are found.
+struct Found {
+    caller: Caller,
+    target: usize,
+    policy: usize,
+    place: Place,
+}
+
+pub(super) fn system(
+    written: &Written<'_>,
+    names: &Names<'_>,
+    run: &RunSettings,
+    mut policies: Vec<Policy>,
+    problems: &mut Problems,
+) -> Option<System> {
+    check_counts(written, problems);
+    for client in &written.clients {
+        if names.services.get(&client.name.value).is_some() {
+            problems.push_with(
+                client.name.place,
+                format!("{} is the name of a service, too", quoted(&client.name.value)),
+                "give the population another name: links and results name both",
+            );
+        }
+    }
+    // The policy of callers that name none comes last, and only where it is needed.
+    let nothing = policies.len();
+    let mut resolve = |caller,
+                       to: Option<&Spanned<String>>,
+                       policy: Option<&Spanned<String>>,
+                       place,
+                       problems: &mut Problems| {
+        let target = to.and_then(|to| names.services.find(to, problems));
+        let policy = match policy {
+            None => Some(nothing),
+            Some(policy) if policy.value == defaults::NO_POLICY => Some(nothing),
+            Some(policy) => names.policies.find(policy, problems),
+        };
+        if policy == Some(nothing) && policies.len() == nothing {
+            policies.push(no_policy());
+        }
+        Some(Found { caller, target: target?, policy: policy?, place })
+    };
+    let mut found = Vec::new();
+    for (i, client) in written.clients.iter().enumerate() {
+        let (calls, policy) = (client.it.calls.as_ref(), client.it.policy.as_ref());
+        found.push(resolve(Caller::Population(i), calls, policy, client.name.place, problems));
+    }
+    let mut calls = Vec::new();
+    for (i, service) in written.services.iter().enumerate() {
+        let first = found.len();
+        for call in &service.it.calls {
+            let place = call.to.as_ref().map_or(call.place, |to| to.place);
+            let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
+            found.push(resolve(Caller::Service(i), to, policy, place, problems));
+        }
+        calls.push((first..found.len()).collect::<Vec<_>>());
+    }
+    let resolved: Vec<&Found> = found.iter().flatten().collect();
+    if let Some(order) = without_circles(&resolved, written, problems) {
+        check_product(&resolved, &order, &policies, written, problems);
+    }
+    let links = links(written, names, &resolved, problems);
+
+    let populations: Vec<_> = written
+        .clients
+        .iter()
+        .enumerate()
+        .filter_map(|(i, client)| {
+            Some(Population {
+                name: client.name.value.clone(),
+                size: client.it.population.map_or(defaults::POPULATION, |size| size.value),
+                arrivals: arrivals(client.it.arrivals.as_ref()?, run.warm_up),
+                calls: i,
+                deadline: client.it.deadline.map(|deadline| deadline.value),
+            })
+        })
+        .collect();
+    let services: Vec<_> = written
+        .services
+        .iter()
+        .zip(calls)
+        .filter_map(|(named, calls)| {
+            let service = &named.it;
+            Some(Service {
+                name: named.name.value.clone(),
+                replicas: service.replicas.map_or(defaults::REPLICAS, |n| n.value),
+                workers: service.workers?.value,
+                holds_worker: service.holds_worker.map_or(defaults::HOLDS_WORKER, |b| b.value),
+                queue: service.queue.unwrap_or(Queue {
+                    limit: defaults::QUEUE_LIMIT,
+                    order: defaults::QUEUE_ORDER,
+                    when_full: defaults::WHEN_FULL,
+                    drop_expired: defaults::DROP_EXPIRED,
+                }),
+                cancellation: service.cancellation.map_or(defaults::CANCELLATION, |c| c.value),
+                work: service.work.as_ref()?.value.clone(),
+                errors: service.errors,
+                calls,
+                overload: service.overload,
+                balance: service.balance.map_or(defaults::BALANCE, |balance| balance.value),
+            })
+        })
+        .collect();
+    let whole = populations.len() == written.clients.len()
+        && services.len() == written.services.len()
+        && resolved.len() == found.len();
+    if !whole {
+        return None; // What is missing has been noted.
+    }
+    let edges = resolved
+        .iter()
+        .map(|found| Edge {
+            caller: found.caller,
+            target: found.target,
+            policy: found.policy,
+            link: links
+                .get(&key(found.caller, found.target))
+                .cloned()
+                .unwrap_or_else(|| link(None, &written.default_link)),
+        })
+        .collect();
+    Some(System { populations, services, edges, policies })
+}
+
+fn check_counts(written: &Written<'_>, problems: &mut Problems) {
+    let Some(first) = written.services.first() else { return };
+    let calls: usize = written.services.iter().map(|service| service.it.calls.len()).sum();
+    let entities = 2 * written.clients.len()
+        + written.services.len()
+        + calls
+        + written.policies.len()
+        + written.links.len()
+        + written.triggers.len()
+        + written.operator.len();
+    if entities > MOST_ENTITIES {
+        problems.push(
+            first.name.place,
+            format!("the scenario has {entities} entities; {MOST_ENTITIES} are allowed"),
+        );
+    }
+    let replicas: u64 = written
+        .services
+        .iter()
+        .map(|service| service.it.replicas.map_or(1, |replicas| u64::from(replicas.value)))
+        .sum();
+    if replicas > MOST_REPLICAS {
+        problems.push(
+            first.name.place,
+            format!("the services have {replicas} replicas; {MOST_REPLICAS} are allowed"),
+        );
+    }
+    let clients: u64 = written
+        .clients
+        .iter()
+        .map(|client| client.it.population.map_or(1, |size| u64::from(size.value)))
+        .sum();
+    if clients > MOST_CLIENTS {
+        let place = written.clients.first().map_or(first.name.place, |client| client.name.place);
+        problems.push(place, format!("there are {clients} clients; {MOST_CLIENTS} are allowed"));
+    }
+}
+
+/// Moments of the file count from the end of the warm-up, those of the model from its start.
+fn arrivals(written: &WrittenArrivals, warm_up: Duration) -> Arrivals {
+    match written {
+        WrittenArrivals::Users { think } => Arrivals::Closed { think: think.clone() },
+        WrittenArrivals::Open { process, points, bursts } => Arrivals::Open(OpenArrivals {
+            process: *process,
+            segments: segments(points, warm_up),
+            bursts: bursts
+                .iter()
+                .map(|burst| Burst { at: warm_up.saturating_add(burst.at), ..*burst })
+                .collect(),
+        }),
+    }
+}
+
+fn segments(points: &[RatePoint], warm_up: Duration) -> Vec<RateSegment> {
+    let mut rate = points.first().map_or(Rate::default(), |point| point.rate);
+    let mut from = Duration::ZERO;
+    let mut segments = Vec::new();
+    for point in points.iter().skip(1) {
+        let at = warm_up.saturating_add(point.at);
+        if at > from {
+            segments.push(RateSegment { from, until: at, start: rate, end: rate });
+        }
+        from = at;
+        if !point.ramp.is_zero() {
+            let until = at.saturating_add(point.ramp);
+            segments.push(RateSegment { from, until, start: rate, end: point.rate });
+            from = until;
+        }
+        rate = point.rate;
+    }
+    segments.push(RateSegment { from, until: Duration::MAX, start: rate, end: rate });
+    segments
+}
+
+/// The services in an order in which callers come first, or a problem that names the circle.
+fn without_circles(
+    calls: &[&Found],
+    written: &Written<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<usize>> {
+    let count = written.services.len();
+    let mut callers = vec![0usize; count];
+    let mut called: Vec<Vec<&Found>> = vec![Vec::new(); count];
+    for call in calls {
+        if let Caller::Service(caller) = call.caller {
+            callers[call.target] += 1;
+            called[caller].push(call);
+        }
+    }
+    let mut order: Vec<usize> = (0..count).filter(|service| callers[*service] == 0).collect();
+    let mut next = 0;
+    while let Some(service) = order.get(next).copied() {
+        next += 1;
+        for call in &called[service] {
+            callers[call.target] -= 1;
+            if callers[call.target] == 0 {
+                order.push(call.target);
+            }
+        }
+    }
+    if order.len() == count {
+        return Some(order);
+    }
+    // Whoever is left is called by someone who is left: walking up must meet a service twice.
+    let left: BTreeSet<usize> = (0..count).filter(|service| callers[*service] > 0).collect();
+    let mut caller_of: BTreeMap<usize, &Found> = BTreeMap::new();
+    for call in calls {
+        if let Caller::Service(caller) = call.caller
+            && left.contains(&caller)
+            && left.contains(&call.target)
+        {
+            caller_of.entry(call.target).or_insert(call);
+        }
+    }
+    let mut path = Vec::new();
+    let mut seen = BTreeMap::new();
+    let mut at = *left.first()?;
+    let circle_start = loop {
+        if let Some(start) = seen.insert(at, path.len()) {
+            break start;
+        }
+        let call = caller_of.get(&at)?;
+        path.push(*call);
+        let Caller::Service(caller) = call.caller else { return None };
+        at = caller;
+    };
+    let circle = &path[circle_start..];
+    let name = |service: usize| written.services[service].name.value.as_str();
+    let mut names: Vec<_> = circle.iter().rev().map(|call| name(call.target)).take(8).collect();
+    names.insert(0, name(circle[0].target));
+    if circle.len() > 8 {
+        names.push("…");
+    }
+    problems.push_with(
+        circle[0].place,
+        format!("services call one another in a circle: {}", names.join(" -> ")),
+        "a request must end somewhere: remove one of the calls",
+    );
+    None
+}
+
+/// Attempts of one request at each service when everything fails: the count must be a number.
+fn check_product(
+    calls: &[&Found],
+    order: &[usize],
+    policies: &[Policy],
+    written: &Written<'_>,
+    problems: &mut Problems,
+) {
+    let attempts = |call: &Found| {
+        let retry = policies.get(call.policy).and_then(|policy| policy.retry.as_ref());
+        // Unlimited attempts are unlimited whatever they are multiplied with.
+        retry.map_or(1, |retry| retry.max_attempts.map_or(1, u64::from))
+    };
+    let mut arriving = vec![Some(0u64); written.services.len()];
+    let mut called: Vec<Vec<&Found>> = vec![Vec::new(); written.services.len()];
+    for call in calls {
+        match call.caller {
+            Caller::Population(_) => {
+                arriving[call.target] =
+                    arriving[call.target].and_then(|sum| sum.checked_add(attempts(call)));
+            }
+            Caller::Service(caller) => called[caller].push(call),
+        }
+    }
+    for service in order {
+        let Some(here) = arriving[*service] else {
+            problems.push_with(
+                written.services[*service].name.place,
+                "one request could make more than 2^64 attempts here",
+                "`max_attempts` multiply from layer to layer; lower one of them",
+            );
+            return;
+        };
+        for call in &called[*service] {
+            let more = here.checked_mul(attempts(call));
+            arriving[call.target] =
+                arriving[call.target].and_then(|sum| more.and_then(|more| sum.checked_add(more)));
+        }
+    }
+}
+
+/// A pair of a link: populations first, so that the order is total.
+type Pair = (bool, usize, usize);
+
+fn key(caller: Caller, target: usize) -> Pair {
+    match caller {
+        Caller::Population(i) => (false, i, target),
+        Caller::Service(i) => (true, i, target),
+    }
+}
+
+fn link(own: Option<&WrittenLink>, default: &WrittenLink) -> Link {
+    let latency = own.and_then(|link| link.latency.as_ref()).or(default.latency.as_ref());
+    let loss = own.and_then(|link| link.loss).or(default.loss);
+    Link {
+        latency: latency
+            .map_or_else(|| Distribution::constant(defaults::LATENCY), |it| it.value.clone()),
+        loss: loss.map_or(defaults::LOSS, |loss| loss.value),
+    }
+}
+
+/// The links of single pairs.
+fn links(
+    written: &Written<'_>,
+    names: &Names<'_>,
+    calls: &[&Found],
+    problems: &mut Problems,
+) -> BTreeMap<Pair, Link> {
+    let known: BTreeSet<Pair> = calls.iter().map(|call| key(call.caller, call.target)).collect();
+    let mut links = BTreeMap::new();
+    for named in &written.links {
+        let place = named.name.place;
+        let Some((from, to)) = named.name.value.split_once("->") else {
+            problems.push_with(
+                place,
+                "a link is named by its ends",
+                "write `default`, or a pair as `\"orders -> database\"`",
+            );
+            continue;
+        };
+        let (from, to) = (from.trim(), to.trim());
+        let caller = match (names.clients.get(from), names.services.get(from)) {
+            (Some(client), _) => Some(Caller::Population(client)),
+            (None, Some(service)) => Some(Caller::Service(service)),
+            (None, None) => {
+                let all: Vec<_> =
+                    names.clients.names.iter().chain(&names.services.names).copied().collect();
+                reader::unknown(place, "caller", from, &all, problems);
+                None
+            }
+        };
+        let to = Spanned { value: to.to_owned(), place };
+        let (Some(caller), Some(target)) = (caller, names.services.find(&to, problems)) else {
+            continue;
+        };
+        let pair = key(caller, target);
+        if !known.contains(&pair) {
+            problems.push_with(
+                place,
+                format!("{} does not call {}", quoted(from), quoted(&to.value)),
+                "a link belongs to a call; the same link carries its answers",
+            );
+        }
+        if links.insert(pair, link(Some(&named.it), &written.default_link)).is_some() {
+            problems.push(place, "this link is described twice");
+        }
+    }
+    links
+}

@@ -18,6 +18,7 @@ use crate::cli::console::Console;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::run;
 use crate::report::number::number;
+use crate::report::number::percent;
 use crate::report::words;
 use crate::scenario;
 
@@ -123,11 +124,11 @@ fn lines(checked: &Checked) -> String {
         };
         let style = Style::new().fg_color(Some(colour.into()));
         let Judgement { variant, text, line, .. } = judgement;
-        out += &format!("  {style}{mark}{style:#} {variant}: {text}  is {}", actual(judgement));
+        out +=
+            &format!("  {style}{mark}{style:#} {variant}: {text}; found {}\n", actual(judgement));
         if judgement.decision != Decision::Pass {
-            out += &format!("  (line {line}: {})", judgement.because);
+            out += &format!("      line {line}: {}\n", judgement.because);
         }
-        out.push('\n');
     }
     out
 }
@@ -138,11 +139,14 @@ fn actual(judgement: &Judgement) -> String {
         return words::finding(finding).into();
     }
     let Estimate { estimate, low, high } = judgement.measured;
-    let value = estimate.map_or("not known".into(), number);
+    let share =
+        judgement.text.split_whitespace().next().is_some_and(|name| name.ends_with("share"));
+    let shown = |value: f64| if share { percent(value) } else { number(value) };
+    let value = estimate.map_or("not known".into(), shown);
     match (low, high) {
-        (Some(low), Some(high)) => format!("{value} ({} to {})", number(low), number(high)),
-        (Some(low), None) => format!("{value} (at least {})", number(low)),
-        (None, Some(high)) => format!("{value} (at most {})", number(high)),
+        (Some(low), Some(high)) => format!("{value} ({} to {})", shown(low), shown(high)),
+        (Some(low), None) => format!("{value} (at least {})", shown(low)),
+        (None, Some(high)) => format!("{value} (at most {})", shown(high)),
         (None, None) => value,
     }
 }

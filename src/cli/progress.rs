@@ -3,8 +3,6 @@
 use std::io;
 use std::io::IsTerminal;
 use std::io::Write;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -29,8 +27,7 @@ pub(super) struct Shown {
 
 enum Kind {
     Bar(ProgressBar),
-    /// The variant that is being run.
-    Lines(Mutex<String>),
+    Lines,
     Silent,
 }
 
@@ -47,7 +44,7 @@ impl Shown {
             }
             Kind::Bar(bar)
         } else {
-            Kind::Lines(Mutex::new(String::new()))
+            Kind::Lines
         };
         let zero = || AtomicU64::new(0);
         Self { kind, planned: zero(), done: zero(), events: zero() }
@@ -75,25 +72,20 @@ impl Progress for Shown {
         let planned = self.planned.load(Ordering::Relaxed).max(1);
         match &self.kind {
             Kind::Bar(bar) => bar.set_position(done),
-            Kind::Lines(variant) if done * LINES / planned > (done - 1) * LINES / planned => {
-                let variant = variant.lock().unwrap_or_else(PoisonError::into_inner);
-                let _ = writeln!(
-                    io::stderr(),
-                    "{} of {} runs, {} events; now {variant}",
-                    count(done),
-                    count(planned),
-                    number(events as f64)
-                );
+            Kind::Lines if done * LINES / planned > (done - 1) * LINES / planned => {
+                let (done, planned) = (count(done), count(planned));
+                let events = number(events as f64);
+                let _ = writeln!(io::stderr(), "{done} of {planned} runs, {events} events");
             }
-            Kind::Lines(_) | Kind::Silent => {}
+            Kind::Lines | Kind::Silent => {}
         }
     }
 
     fn variant(&self, name: &str) {
         match &self.kind {
             Kind::Bar(bar) => bar.set_message(name.to_owned()),
-            Kind::Lines(variant) => {
-                name.clone_into(&mut variant.lock().unwrap_or_else(PoisonError::into_inner));
+            Kind::Lines => {
+                let _ = writeln!(io::stderr(), "running {name}");
             }
             Kind::Silent => {}
         }

@@ -27,9 +27,9 @@ use crate::scenario::model::Scenario;
 pub(super) fn run(arguments: &RunArguments, console: &mut Console) -> Result<Exit, Error> {
     let scenario = scenario::load(&arguments.file)?;
     let variants = chosen(&scenario, &arguments.variant)?;
+    let interrupt = Interrupt::listen();
     // Before the work, so that a folder that cannot be had costs no waiting.
     let folder = Folder::open(&folder_of(&scenario, arguments.out.as_deref()))?;
-    let interrupt = Interrupt::listen();
     let experiment = simulate(&scenario, variants, &arguments.runs, arguments.quiet, &interrupt)?;
     if experiment.results.is_empty() {
         console.note("interrupted before any run had finished; nothing was written");

@@ -1,7 +1,8 @@
 //! CSV files, units in the column names; numbers in the shortest form that reads back the same.
 //!
 //! Columns of an entity begin with its name and a dot: `database.attempts_first_rps`. A column
-//! that a row has no value for is empty, never zero.
+//! that a row has no value for is empty, never zero. What may have a fraction is written with one
+//! (`25.0`), so that readers who guess a column's type from its first rows guess right.
 
 use crate::analysis::summary::Estimate;
 use crate::measure::outcome::RunOutcome;
@@ -59,7 +60,7 @@ fn columns(names: &str) -> impl Iterator<Item = String> {
 
 fn number(value: impl Into<Option<f64>>) -> String {
     let value = value.into().filter(|value| value.is_finite());
-    value.map_or(String::new(), |value| value.to_string())
+    value.map_or(String::new(), |value| format!("{value:?}"))
 }
 
 /// The services of all variants together, in the order in which they first appear.
@@ -355,10 +356,10 @@ mod tests {
         let record = &made.results[0].example.series;
         assert_eq!(series.len(), record.windows);
         let (row, window) = (&series[index], record.service(3).nth(index).unwrap());
-        assert_eq!(row["time_s"], "1234");
-        assert_eq!(row["database.attempts_first_rps"], window.first.to_string());
+        assert_eq!(row["time_s"], "1234.0");
+        assert_eq!(row["database.attempts_first_rps"], format!("{}.0", window.first));
         let errors = &row["database.attempts_retry_after_error_rps"];
-        assert_eq!(*errors, window.retry_after_error.to_string());
+        assert_eq!(*errors, format!("{}.0", window.retry_after_error));
         assert_eq!(row["database.present_attempts"], window.present.to_string());
         assert_eq!(row["database.crashes"], window.crashes.to_string());
         let edge = record.edge(3).nth(index).unwrap();
@@ -368,7 +369,7 @@ mod tests {
         let runs = read(&outputs, "runs.csv");
         assert_eq!(runs.len(), 200);
         assert_eq!((&*runs[0]["class"], &*runs[0]["recovered"]), ("stuck", "false"));
-        assert_eq!(runs[0]["recovery_time_s"], "3208");
+        assert_eq!(runs[0]["recovery_time_s"], "3208.0");
         assert_eq!(runs[0]["born_requests"], "90000");
         assert_eq!(runs[0]["database.amplification_peak"], "71.3");
         assert_eq!(runs[0]["fingerprint"], "000000000000feed");
@@ -376,7 +377,7 @@ mod tests {
         let comparison = read(&outputs, "comparison.csv");
         assert_eq!(comparison[1]["stuck_share"], "0.3");
         assert_eq!(comparison[0]["recovery_median_s"], ""); // Not reached is not zero.
-        assert_eq!(comparison[0]["recovery_tau_s"], "3208");
+        assert_eq!(comparison[0]["recovery_tau_s"], "3208.0");
     }
 
     #[test]

@@ -56,13 +56,15 @@ pub fn render(material: &Material<'_>, width: usize) -> String {
         }
     }
     let _ = writeln!(out, "\n{}\n", table(&views, width).trim_fmt());
-    for view in &views {
-        for mark in &view.summary.marks {
-            let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
-            for line in wrapped(&format!("! {}: {mark}", view.name()), width.min(WIDEST_TEXT)) {
-                let _ = writeln!(out, "{yellow}{line}{yellow:#}");
-            }
+    let marks = marks(&views);
+    for (mark, names) in &marks {
+        let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
+        for line in wrapped(&format!("! {names}: {mark}"), width.min(WIDEST_TEXT)) {
+            let _ = writeln!(out, "{yellow}{line}{yellow:#}");
         }
+    }
+    if !marks.is_empty() {
+        out.push('\n');
     }
     out
 }
@@ -83,6 +85,26 @@ pub fn files(folder: &Path, written: &[String], command: &str) -> String {
     )
 }
 
+/// The warnings that belong to the numbers, each once, with the variants it speaks of.
+fn marks<'a>(views: &[View<'a>]) -> Vec<(&'a str, String)> {
+    let mut marks: Vec<(&str, Vec<&str>)> = Vec::new();
+    for view in views {
+        for mark in &view.summary.marks {
+            match marks.iter_mut().find(|(known, _)| known == mark) {
+                Some((_, names)) => names.push(view.name()),
+                None => marks.push((mark, vec![view.name()])),
+            }
+        }
+    }
+    let all = views.len();
+    let named = |names: Vec<&str>| match names.len() {
+        count if count == all && all > 1 => "all variants".to_owned(),
+        count if count > 4 => format!("{} and {} more", names[..3].join(", "), count - 3),
+        _ => names.join(", "),
+    };
+    marks.into_iter().map(|(mark, names)| (mark, named(names))).collect()
+}
+
 /// The sentences that answer the question.
 fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>]) -> Vec<String> {
     let mut sentences = vec![headline(base)];
@@ -96,6 +118,16 @@ fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>]) -> Vec<S
             "Of the requests made since the trigger began, {} were lost.{wasted}",
             percent(lost)
         ));
+    }
+    for view in views {
+        let after = view.summary.recovery_after_action_s.as_ref();
+        if let Some(median) = after.and_then(|time| time.median.estimate) {
+            sentences.push(format!(
+                "In {}, half of the runs recover within {} of the first action.",
+                view.name(),
+                seconds(median)
+            ));
+        }
     }
     let safe: Vec<_> = views
         .iter()
@@ -133,16 +165,17 @@ fn headline(view: &View<'_>) -> String {
             )
         }
         Finding::Safe => format!("In {name} none of {runs} is stuck {cause}."),
-        Finding::Metastable => format!(
-            "In {name} the storm does not end by itself: {} of {runs} are stuck {cause}.{}",
-            count(stuck.into()),
-            interval(&summary.stuck_share)
-        ),
-        Finding::Vulnerable => format!(
-            "In {name} the storm does not always end by itself: {} of {runs} are stuck {cause}.{}",
-            count(stuck.into()),
-            interval(&summary.stuck_share)
-        ),
+        Finding::Metastable | Finding::Vulnerable => {
+            let so = match summary.finding {
+                Finding::Metastable => "the storm does not end by itself",
+                _ if stuck == summary.replications => {
+                    "it may be that the storm never ends by itself"
+                }
+                _ => "the storm does not always end by itself",
+            };
+            let share = interval(&summary.stuck_share);
+            format!("In {name}, {} of {runs} are stuck {cause}: {so}.{share}", count(stuck.into()))
+        }
         Finding::Inconclusive => {
             format!("In {name}, {runs} cannot tell whether it gets stuck: {}", summary.because)
         }
@@ -302,15 +335,12 @@ const fn mark(finding: Finding) -> (&'static str, Color) {
 fn sparkline(values: &[f64], width: usize) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let width = width.min(values.len());
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    (0..width)
-        .map(|column| {
-            let part = &values[column * values.len() / width..(column + 1) * values.len() / width];
-            let mean = part.iter().sum::<f64>() / part.len() as f64;
-            let height = if largest > 0.0 { mean / largest * 7.0 } else { 0.0 };
-            BLOCKS[(height.round() as usize).min(7)]
-        })
-        .collect()
+    let part = |column: usize| column * values.len() / width..(column + 1) * values.len() / width;
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let means: Vec<_> = (0..width).map(|column| mean(&values[part(column)])).collect();
+    let largest = means.iter().copied().fold(0.0, f64::max);
+    let height = |mean: f64| if largest > 0.0 { (mean / largest * 7.0).round() } else { 0.0 };
+    means.iter().map(|&mean| BLOCKS[(height(mean) as usize).min(7)]).collect()
 }
 
 /// Text of at most `width` letters, cut with an ellipsis.

@@ -1,4 +1,5 @@
 //! Every integration test, in one binary.
 
 mod analysis;
+mod cli;
 mod scenario;

@@ -127,6 +127,11 @@ impl Time {
         Self { axis: Axis::span(low, high), unit: TimeUnit::for_span(high - low) }
     }
 
+    /// The same, begun at another moment.
+    pub(super) fn from(self, low: f64) -> Self {
+        Self { axis: Axis::span(low, self.axis.high), ..self }
+    }
+
     /// From a little before the first trigger until the storm has shown its shape. `None` where
     /// that is most of the run, or where nothing goes wrong.
     pub(super) fn close_up(view: &View<'_>) -> Option<Self> {

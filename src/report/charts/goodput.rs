@@ -17,7 +17,6 @@ use crate::report::charts::palette::BLUE;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::Ink;
 use crate::report::charts::palette::QUIET;
-use crate::report::charts::palette::WARM_UP;
 use crate::report::charts::palette::full;
 use crate::report::number::counted;
 use crate::report::number::percent;
@@ -42,7 +41,6 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             (Sample::Line(ARRIVALS), "requests made".to_owned()),
             (Sample::Line(full(BLUE)), "goodput, median of the runs".to_owned()),
             (Sample::Area(BAND), "goodput, 10 to 90% of the runs".to_owned()),
-            (Sample::Area(Fill::Plain(WARM_UP)), "warm-up".to_owned()),
         ];
         let width = frame::WIDTH - 2.0 * frame::MARGIN;
         frame::legend(canvas, frame::MARGIN, top + 8.0, width, &entries);
@@ -54,7 +52,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             width: width - 58.0,
             height: frame::HEIGHT - 102.0 - y,
         };
-        let time = Time::of(view);
+        let time = Time::of(view).from(band.start_s.first().copied().unwrap_or(0.0).min(0.0));
         let largest = band.arrivals_rps.iter().chain(&band.goodput_high_rps).copied();
         let axis = Axis::from_zero(largest.fold(0.0, f64::max));
         frame::panel(canvas, view, &time, &place, &axis, true);

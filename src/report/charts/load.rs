@@ -34,7 +34,7 @@ const MOST_PANELS: usize = 12;
 const MOST_ROWS: usize = 4;
 /// The reasons in the order in which they are stacked, from below.
 const REASONS: [(Fill, &str); 4] = [
-    (Fill::First, "first attempt"),
+    (Fill::First, "first attempt of its call"),
     (Fill::Timeout, "retry after timeout"),
     (Fill::Refusal, "retry after refusal"),
     (Fill::Error, "retry after error"),
@@ -57,7 +57,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
         let mut entries: Vec<_> =
             REASONS.iter().map(|(fill, name)| (Sample::Area(*fill), (*name).to_owned())).collect();
-        entries.push((Sample::Line(CAPACITY), "capacity, nothing being wrong".into()));
+        entries.push((Sample::Line(CAPACITY), "capacity when nothing is wrong".into()));
         entries.push((Sample::Tick(BLACK), "crash".into()));
         entries.push((Sample::Area(Fill::Plain(WARM_UP)), "warm-up".into()));
         frame::legend(
@@ -74,15 +74,15 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
 /// What one sees: how many attempts a request costs at the far end, and how the run ends.
 fn title(view: &View<'_>) -> String {
     let end = view.example_outcome().map_or("ends early", |outcome| words::class(outcome.class));
-    let peak = road::deepest(view.model()).and_then(|service| {
-        let peak = view.example_outcome()?.amplification.get(service)?.peak?;
-        Some((view.model().services[service].name.clone(), peak))
+    let cost = road::deepest(view.model()).and_then(|service| {
+        let whole = view.example_outcome()?.amplification.get(service)?.whole?;
+        Some((view.model().services[service].name.clone(), whole))
     });
-    match peak {
-        Some((service, peak)) => format!(
-            "{}: up to {} attempts per request reach {service}; the run {end}",
+    match cost {
+        Some((service, whole)) => format!(
+            "{}: for each request {} attempts reach {service}; the run {end}",
             view.name(),
-            number(peak)
+            number(whole)
         ),
         None => format!("{}: attempts per second at each service; the run {end}", view.name()),
     }
@@ -158,7 +158,7 @@ fn panel(
     let service = &view.model().services[id];
     let capacity = road::capacity_rps(service);
     // A line far above all load would press the load flat; the heading then says where it is.
-    let drawn_capacity = capacity.filter(|&capacity| peak > 0.0 && capacity <= 2.0 * peak);
+    let drawn_capacity = capacity.filter(|&capacity| peak > 0.0 && capacity <= 3.0 * peak);
     let axis = Axis::from_zero(peak.max(drawn_capacity.unwrap_or(0.0)));
     frame::panel(canvas, view, time, place, &axis, times);
 

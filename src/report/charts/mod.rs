@@ -13,7 +13,11 @@ mod load;
 mod palette;
 mod state;
 
+use rayon::prelude::*;
+
 use crate::report::Material;
+use crate::report::View;
+use crate::report::charts::canvas::Picture;
 use crate::report::files::Output;
 use crate::report::files::safe_name;
 
@@ -28,32 +32,45 @@ pub enum ChartError {
     Raster(String),
 }
 
-/// Every chart of a scenario, as `charts/NAME.svg` and `charts/NAME.png`.
+/// A picture of one variant.
+type Draw = fn(&View<'_>) -> Result<Picture, ChartError>;
+
+/// The pictures of a variant, by the first part of their names.
+const OF_A_VARIANT: [(&str, Draw); 3] =
+    [("load", load::draw), ("goodput", goodput::draw), ("state", state::draw)];
+
+/// Every chart of a scenario, as `charts/NAME.svg` and `charts/NAME.png`, drawn on every core.
 ///
 /// # Errors
 /// When a picture could not be drawn.
 pub fn draw(material: &Material<'_>) -> Result<Vec<Output>, ChartError> {
-    let mut outputs = Vec::new();
-    let mut keep = |name: String, picture: canvas::Picture| -> Result<(), ChartError> {
-        let png = canvas::png(&picture.svg)?;
-        outputs.push(Output::new(format!("charts/{name}.svg"), picture.svg.into_bytes()));
-        outputs.push(Output::new(format!("charts/{name}.png"), png));
-        Ok(())
-    };
-    for view in material.views() {
-        let variant = safe_name(view.name());
-        keep(format!("load-{variant}"), load::draw(&view)?)?;
-        keep(format!("goodput-{variant}"), goodput::draw(&view)?)?;
-        keep(format!("state-{variant}"), state::draw(&view)?)?;
-    }
-    keep("comparison".into(), comparison::draw(material)?)?;
-    Ok(outputs)
+    let views: Vec<_> = material.views().collect();
+    let all: Vec<(Draw, String, View<'_>)> = views
+        .iter()
+        .flat_map(|view| {
+            OF_A_VARIANT
+                .map(|(kind, draw)| (draw, format!("{kind}-{}", safe_name(view.name())), *view))
+        })
+        .collect();
+    let drawn: Result<Vec<_>, _> =
+        all.par_iter().map(|(draw, name, view)| outputs(name, &draw(view)?)).collect();
+    let mut pairs = drawn?;
+    pairs.push(outputs("comparison", &comparison::draw(material)?)?);
+    Ok(pairs.into_iter().flatten().collect())
+}
+
+/// A picture in both its forms.
+fn outputs(name: &str, picture: &Picture) -> Result<[Output; 2], ChartError> {
+    let png = canvas::png(&picture.svg)?;
+    Ok([
+        Output::new(format!("charts/{name}.svg"), picture.svg.clone().into_bytes()),
+        Output::new(format!("charts/{name}.png"), png),
+    ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::charts::canvas::Picture;
     use crate::report::synthetic::Made;
     use crate::report::synthetic::made;
     use crate::report::synthetic::made_of;

@@ -1,4 +1,4 @@
-//! `explain`: a scenario as it is meant.
+//! `explain`: a scenario as it is meant, and what shows on paper.
 
 use crate::check::Exit;
 use crate::cli::Error;
@@ -12,9 +12,10 @@ use crate::scenario;
 /// Prints a variant with every default filled in.
 pub(super) fn explain(arguments: &ExplainArguments, console: &mut Console) -> Result<Exit, Error> {
     let scenario = scenario::load(&arguments.file)?;
-    let variant = &scenario.variants[run::find(&scenario, &arguments.variant)?];
+    run::find(&scenario, &arguments.variant)?; // Says which there are, if this is none of them.
     if arguments.json {
-        let text = serde_json::to_string_pretty(variant).map_err(ReportError::from)?;
+        let text = serde_json::to_string_pretty(&lint::explanation(&scenario, &arguments.variant))
+            .map_err(ReportError::from)?;
         console.say(&(text + "\n"));
     } else {
         let text = lint::explain(&scenario, &arguments.variant);

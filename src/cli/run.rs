@@ -15,12 +15,14 @@ use crate::cli::progress::Shown;
 use crate::experiment;
 use crate::experiment::Experiment;
 use crate::experiment::Plan;
+use crate::lint;
 use crate::report;
 use crate::report::Material;
 use crate::report::files::Folder;
 use crate::report::files::safe_name;
 use crate::report::terminal;
 use crate::scenario;
+use crate::scenario::model::Model;
 use crate::scenario::model::Scenario;
 
 /// Runs a scenario, writes its report, says what happened.
@@ -90,9 +92,20 @@ pub(super) fn exit(console: &Console, experiment: &Experiment, interrupt: &Inter
     Exit::Limit
 }
 
-/// The most attempts that a request can cost at each service, on paper.
-pub(super) fn worst_case(_scenario: &Scenario) -> Vec<Vec<Option<f64>>> {
-    Vec::new()
+/// The most attempts that one request can cost, on paper: for each variant, at each service, of
+/// whichever population costs most.
+pub(super) fn worst_case(scenario: &Scenario) -> Vec<Vec<Option<f64>>> {
+    let of = |model: &Model| {
+        let mut most = vec![None; model.services.len()];
+        for population in 0..model.populations.len() {
+            let attempts = lint::attempts_per_request(model, population);
+            for (most, attempts) in most.iter_mut().zip(attempts) {
+                *most = Some(attempts.as_f64().max(most.unwrap_or(0.0)));
+            }
+        }
+        most
+    };
+    scenario.variants.iter().map(|variant| of(&variant.model)).collect()
 }
 
 /// Where the results go.

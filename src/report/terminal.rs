@@ -218,6 +218,10 @@ fn cost(material: &Material<'_>, view: &View<'_>) -> Option<String> {
     let amplification = view.amplification(name)?;
     let whole = number(amplification.whole.estimate?);
     let mut text = match material.worst_case(view.result.variant, service) {
+        Some(worst) if worst.is_infinite() => format!(
+            "At {name} nothing bounds what a request can cost; it did cost {whole} attempts over \
+             the whole run"
+        ),
         Some(worst) => format!(
             "At {name} a request can cost at most {} attempts; it did cost {whole} over the \
              whole run",

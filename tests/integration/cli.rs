@@ -226,7 +226,7 @@ fn explain_gives_the_scenario_as_meant() {
     let arguments = ["explain", "pause.yaml", "--variant", "never", "--json"];
     let said = out(&stormlab(place.path()).args(arguments).assert().success());
     let json: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(json["name"], "never");
+    assert_eq!(json["variant"], "never");
     assert_eq!(json["model"]["populations"][0]["size"], 20);
     let words = out(&stormlab(place.path()).args(["explain", "pause.yaml"]).assert().success());
     assert!(words.contains("database"), "{words}");

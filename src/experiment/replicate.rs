@@ -14,14 +14,15 @@ use std::sync::atomic::Ordering;
 use rayon::prelude::*;
 
 use crate::engine::RunError;
-use crate::engine::simulate;
 use crate::experiment::fold::Reduced;
 use crate::experiment::fold::Shared;
 use crate::experiment::result::Experiment;
 use crate::experiment::result::LimitHit;
+use crate::experiment::result::VariantResult;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Ending;
 use crate::measure::record::RunRecord;
+use crate::measure::simulate;
 use crate::measure::storm::judge_control;
 use crate::scenario::model::Model;
 use crate::scenario::model::Scenario;
@@ -209,10 +210,7 @@ impl Work<'_> {
     }
 
     /// The runs of one variant; `None` when none finished.
-    fn variant(
-        &mut self,
-        variant: usize,
-    ) -> Result<Option<crate::experiment::result::VariantResult>, ExperimentError> {
+    fn variant(&mut self, variant: usize) -> Result<Option<VariantResult>, ExperimentError> {
         self.progress.variant(&self.scenario.variants[variant].name);
         let model = &self.scenario.variants[variant].model;
         let twin = self.twins.iter().position(|twin| twin.users.contains(&variant));

@@ -20,6 +20,7 @@ use crate::scenario::model::Model;
 use crate::scenario::model::Service;
 use crate::scenario::model::ServiceId;
 use crate::units::Duration;
+use crate::units::SECOND;
 
 /// Retries that are looked at where a policy does not limit them.
 const LOOK_AHEAD: u32 = 10;
@@ -50,7 +51,7 @@ fn needed_after_trigger(model: &Model) -> Duration {
     let waits = longest_waits(model).scale(2.0);
     let holds = model.run.recovery.hold.scale(4.0);
     let longest = timeouts.max(drain).max(waits).max(holds);
-    Duration::from_secs(longest.as_nanos().div_ceil(crate::units::SECOND))
+    Duration::from_secs(longest.as_nanos().div_ceil(SECOND))
 }
 
 /// T: the longest attempt timeout of a policy that retries; zero where there is none.
@@ -215,11 +216,13 @@ fn budget_ratio(model: &Model, service: ServiceId) -> f64 {
 #[cfg(test)]
 mod tests {
     use crate::measure::fixture::model;
+    use crate::policy::backoff::Growth;
     use crate::policy::budget::DepositPoint;
     use crate::policy::stack::Scope;
     use crate::policy::stack::Scoped;
     use crate::random::Distribution;
     use crate::scenario::model::Trigger;
+    use crate::units::Rate;
 
     use super::*;
 
@@ -227,7 +230,7 @@ mod tests {
     fn outage(budget: bool) -> Model {
         let mut model = model();
         let Arrivals::Open(open) = &mut model.populations[0].arrivals else { unreachable!() };
-        open.segments[0].start = crate::units::Rate::per_second(700.0).unwrap();
+        open.segments[0].start = Rate::per_second(700.0).unwrap();
         open.segments[0].end = open.segments[0].start;
         model.services[0].work = Distribution::constant(Duration::from_millis(1));
         model.policies[0].retry.as_mut().unwrap().budget = budget.then_some(Scoped {
@@ -281,7 +284,7 @@ mod tests {
         );
         let retry = |model: &mut Model, attempts| {
             let retry = model.policies[0].retry.as_mut().unwrap();
-            retry.backoff.growth = crate::policy::backoff::Growth::Constant(seconds(60));
+            retry.backoff.growth = Growth::Constant(seconds(60));
             retry.max_attempts = attempts;
         };
         check(|model| retry(model, Some(4)), 360);

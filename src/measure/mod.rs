@@ -7,6 +7,9 @@ pub(crate) mod fixture;
 pub mod horizon;
 pub mod outcome;
 pub mod record;
+pub mod recorder;
 pub mod storm;
 mod timeline;
 mod trend;
+
+pub use recorder::simulate;

@@ -6,124 +6,12 @@
 
 use serde::Serialize;
 
-use crate::policy::outcome::Class;
+pub use crate::engine::observe::Cause;
+pub use crate::engine::observe::Ending;
+pub use crate::engine::observe::LimitKind;
+pub use crate::engine::observe::Reason;
 use crate::stats::histogram::Histogram;
 use crate::units::Duration;
-use crate::units::SimTime;
-
-/// Why a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Cause {
-    /// The last attempt allowed failed.
-    Attempts,
-    /// A total timeout or the deadline ran out, or the next wait would not have fitted.
-    Time,
-    /// The retry budget did not pay for another attempt.
-    Budget,
-    /// The breaker refused and nobody retried that.
-    Breaker,
-    /// The bulkhead refused and nobody retried that.
-    Bulkhead,
-    /// The failure is of a class that is not retried.
-    NotRetried,
-    /// The operator shed it at birth.
-    Shed,
-}
-
-impl Cause {
-    /// Every cause, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
-        Self::Attempts,
-        Self::Time,
-        Self::Budget,
-        Self::Breaker,
-        Self::Bulkhead,
-        Self::NotRetried,
-        Self::Shed,
-    ];
-
-    /// The name used in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Attempts => "attempts",
-            Self::Time => "time",
-            Self::Budget => "budget",
-            Self::Breaker => "breaker",
-            Self::Bulkhead => "bulkhead",
-            Self::NotRetried => "not_retried",
-            Self::Shed => "shed",
-        }
-    }
-}
-
-/// Why an attempt was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Reason {
-    /// It is the first of its call.
-    First,
-    /// The one before it timed out.
-    AfterTimeout,
-    /// The one before it was turned away: down, full, rate limited, connection lost, or stopped
-    /// by the caller's own breaker or bulkhead.
-    AfterRefusal,
-    /// The one before it was answered with an error.
-    AfterError,
-}
-
-impl Reason {
-    /// Why a retry follows a failure of that class.
-    pub const fn after(class: Class) -> Self {
-        match class {
-            Class::Timeout | Class::GatewayTimeout | Class::DeadlinePassed => Self::AfterTimeout,
-            Class::Unavailable
-            | Class::Overloaded
-            | Class::RateLimited
-            | Class::ConnectionLost
-            | Class::BreakerOpen
-            | Class::BulkheadFull
-            | Class::Throttled => Self::AfterRefusal,
-            _ => Self::AfterError,
-        }
-    }
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// It reached its horizon.
-    Complete,
-    /// A limit ended it; what was measured until then is kept.
-    Limit {
-        /// Which.
-        limit: LimitKind,
-        /// When.
-        #[serde(skip)]
-        at: SimTime,
-    },
-}
-
-/// The limits of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitKind {
-    /// Requests or attempts in flight.
-    InFlight,
-    /// Events pending.
-    Pending,
-    /// Events of the run.
-    Events,
-    /// Memory of the engine's structures.
-    Memory,
-    /// Wall time.
-    Wall,
-    /// A chain of events that cause one another without a step in time.
-    NoProgress,
-}
 
 /// What happened to a population in one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use crate::measure::record::PopulationWindow;
 use crate::measure::record::Series;
 use crate::units::Duration;
 
@@ -81,7 +82,7 @@ impl Timeline {
 }
 
 /// Requests of one population in one window that were born and not shed.
-fn offered(window: &crate::measure::record::PopulationWindow) -> u64 {
+fn offered(window: &PopulationWindow) -> u64 {
     u64::from(window.born).saturating_sub(u64::from(window.shed))
 }
 

@@ -91,14 +91,20 @@ impl Keys {
         let [bits, _] = self.block(entity, (index as u64) << 8 | purpose as u64);
         Draw::from_bits(bits)
     }
+
+    /// A draw from the exponential distribution of mean 1.
+    #[inline]
+    pub fn exponential(&self, purpose: Purpose, entity: u64, index: u32) -> f64 {
+        -libm::log(1.0 - self.draw(purpose, entity, index).get())
+    }
 }
 
 /// The key of a child: of a call from its parent's key and its place in the handler's order, of an
 /// attempt from its call's key and its number.
 ///
 /// One to one in `parent` for each `step` and in `step` for each `parent`, so siblings never share
-/// a key; keys further apart agree as rarely as random 64-bit numbers do (one pair among a thousand
-/// million keys, at a chance of 3 %, and then two draws agree that should not).
+/// a key. Keys further apart agree as rarely as random 64-bit numbers do: among a thousand million
+/// keys there is one such pair at a chance of 3 %, and then two draws agree that should not.
 ///
 /// Source: the step is spread by an odd multiplier; the finaliser is Evensen's "moremur" (2019), a
 /// strengthened finaliser of MurmurHash3.

@@ -296,7 +296,7 @@ fn neighbouring_draws_do_not_move_together() {
     let keys = Keys::new(1, 1);
     let centred = |purpose, entity, index| keys.draw(purpose, entity, index).get() - 0.5;
     let correlation = |pair: &dyn Fn(u64) -> (f64, f64)| {
-        let sum: f64 = (0..u64::from(DRAWS)).map(|i| pair(i)).map(|(a, b)| a * b).sum();
+        let sum: f64 = (0..u64::from(DRAWS)).map(pair).map(|(a, b)| a * b).sum();
         (12.0 * sum / f64::from(DRAWS)).abs() * f64::from(DRAWS).sqrt()
     };
     let first = |i| centred(Purpose::Work, i, 0);

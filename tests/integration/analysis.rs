@@ -35,7 +35,7 @@ const BORN: u32 = 100_000;
 /// Down from 5 s to 6 s; a recovery within 30 s can be seen (horizon 36.3 s, hold 0.3 s).
 fn model() -> Model {
     let millis = Duration::from_millis;
-    let rate = Rate::per_second(10.0 * f64::from(BORN)).unwrap();
+    let rate = Rate::per_second(10.0 * f64::from(BORN)).expect("it is a rate");
     let level = RateSegment { from: Duration::ZERO, until: Duration::MAX, start: rate, end: rate };
     let open =
         OpenArrivals { process: Process::Poisson, segments: vec![level], bursts: Vec::new() };
@@ -49,7 +49,7 @@ fn model() -> Model {
             recovery: RecoverySettings {
                 window: millis(100),
                 hold: millis(300),
-                tolerance: Share::new(0.05).unwrap(),
+                tolerance: Share::new(0.05).expect("it is a share"),
                 baseline: millis(5_000),
             },
             limits: Limits::default(),

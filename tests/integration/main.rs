@@ -3,4 +3,5 @@
 mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
+mod policy;
 mod scenario;

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use crate::analysis::estimate::rounded;
 use crate::experiment::Plan;
 use crate::experiment::Silent;
 use crate::experiment::replicate::run_with;
@@ -12,6 +13,7 @@ use crate::measure::fixture::model;
 use crate::measure::record::Ending;
 use crate::measure::record::LimitKind;
 use crate::measure::record::RunRecord;
+use crate::random::Distribution;
 use crate::scenario::model::Action;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Model;
@@ -101,7 +103,7 @@ fn mark_of<'a>(summary: &'a VariantSummary, keyword: &str) -> &'a str {
 #[test]
 fn a_short_horizon_is_inconclusive_and_marked() {
     let mut short = model();
-    short.services[0].work = crate::random::Distribution::constant(Duration::from_nanos(490_000));
+    short.services[0].work = Distribution::constant(Duration::from_nanos(490_000));
     let scenario = fixture::scenario(vec![("base", short)]);
     let runs = experiment(&scenario, 20, |_, record| record.storm(100..400, 0.0, 9), |run| run);
     let summary = &summarise(&scenario, &runs).variants[0].1;
@@ -145,25 +147,40 @@ fn one_replication_has_no_interval_and_few_are_marked() {
 fn a_limit_marks_the_summary_incomplete() {
     let scenario = fixture::scenario(vec![("base", model())]);
     let ends = |_: &Model, record: RunRecord| {
-        let mut record = record.storm(100..400, 0.0, 9);
-        if record.replication == 2 {
-            let windows = 10 + 150;
-            record.series.windows = windows;
-            record.series.populations.truncate(windows);
-            record.series.services.truncate(windows);
-            record.series.backlog.truncate(windows);
-            record.ending = Ending::Limit { limit: LimitKind::Memory, at: SimTime::from_nanos(1) };
-        }
-        record
+        let record = record.storm(100..400, 0.0, 9);
+        if record.replication == 2 { ended(record, 150) } else { record }
     };
     let runs = experiment(&scenario, 20, ends, |run| run);
     let summary = summarise(&scenario, &runs);
     assert!(!summary.complete);
     assert_eq!(summary.variants[0].1.finding, Finding::Metastable);
     assert!(mark_of(&summary.variants[0].1, "incomplete").contains("(memory) ended 1 run"));
-    // It counts as down for as long as the others were watched.
+}
+
+/// Leaving early must not make the rest look better: ten runs are back after 200 s, the others not
+/// within 275 s, and the one that a limit ended after 40 s counts like them.
+#[test]
+fn a_run_that_a_limit_ended_stays_among_those_that_did_not_recover() {
+    let scenario = fixture::scenario(vec![("base", model())]);
+    let storm = |_: &Model, record: RunRecord| match record.replication {
+        0..10 => record.storm(100..310, 0.0, 9),
+        10 => ended(record.storm(100..400, 0.0, 9), 150),
+        _ => record.storm(100..400, 0.0, 9),
+    };
+    let summary = summarise(&scenario, &experiment(&scenario, 20, storm, |run| run));
     let mean = summary.variants[0].1.recovery_time_s.restricted_mean;
-    assert_eq!(mean.estimate, Some(275.0));
+    assert_eq!(mean.estimate, Some((10.0 * 200.0 + 10.0 * 275.0) / 20.0));
+}
+
+/// A run that a limit ended that many seconds after time 0.
+fn ended(mut record: RunRecord, seconds: usize) -> RunRecord {
+    let windows = 10 + seconds;
+    record.series.windows = windows;
+    record.series.populations.truncate(windows);
+    record.series.services.truncate(windows);
+    record.series.backlog.truncate(windows);
+    record.ending = Ending::Limit { limit: LimitKind::Memory, at: SimTime::from_nanos(1) };
+    record
 }
 
 #[test]
@@ -188,11 +205,8 @@ fn variants_are_compared_with_the_base_pair_by_pair() {
     assert_eq!(cured.pairs, 20);
     assert_eq!(cured.stuck_share.difference.estimate, Some(-0.75));
     assert!(cured.stuck_share.difference.high.unwrap() < 0.0);
-    assert_eq!(cured.stuck_p, Some(2.0_f64.powi(-14)).and_then(crate::analysis::estimate::rounded));
-    assert_eq!(
-        cured.stuck_p_adjusted,
-        Some(2.0_f64.powi(-13)).and_then(crate::analysis::estimate::rounded)
-    );
+    assert_eq!(cured.stuck_p, Some(2.0_f64.powi(-14)).and_then(rounded));
+    assert_eq!(cured.stuck_p_adjusted, Some(2.0_f64.powi(-13)).and_then(rounded));
     assert!(cured.recovery_restricted_mean_s.difference.high.unwrap() < -100.0);
     assert!(cured.amplification[0].1.difference.high.unwrap() < 0.0);
 }

@@ -207,14 +207,22 @@ fn clients_that_never_give_up_have_recovered_when_the_backlog_has() {
     assert_eq!(outcome.recovery.time_s, 91.0);
 }
 
-#[test]
-fn a_run_cut_short_is_censored_where_it_ended() {
-    let mut record = base().storm(100..400, 0.0, 9);
-    let windows = 10 + 200;
+/// A run that a limit ended that many seconds after time 0.
+fn cut(mut record: RunRecord, seconds: usize) -> RunRecord {
+    let windows = 10 + seconds;
     record.series.windows = windows;
     record.series.populations.truncate(windows);
     record.series.services.truncate(windows);
     record.series.backlog.truncate(windows);
-    let outcome = judged(record);
+    record
+}
+
+#[test]
+fn a_run_cut_short_is_censored_where_it_ended() {
+    let outcome = judged(cut(base().storm(100..400, 0.0, 9), 200));
     assert_eq!(outcome.recovery, Survival { time_s: 75.0, happened: false });
+    // Nothing failed so far, but too little was seen to say that nothing would.
+    assert_eq!(judged(cut(base(), 124)).class, RunClass::Stuck);
+    assert_eq!(judged(cut(base(), 125)).class, RunClass::Unaffected);
+    assert_eq!(judged(cut(base(), 5)).class, RunClass::Stuck);
 }

@@ -1,0 +1,134 @@
+//! Conservation laws, checked at the end of every run, in every build.
+//!
+//! The counters here are kept apart from the measures: a bug that hides in one shows in the
+//! other. A broken law is a bug of ours, never a warning.
+//!
+//! Source: the invariants that hold for any open or closed network of queues; Little's law as an
+//! identity of integers.
+
+use crate::engine::calendar::Counts;
+
+/// What a run counts for its audit.
+#[derive(Debug, Default)]
+pub(super) struct Audit {
+    /// Requests born, shed ones included.
+    pub(super) born: u64,
+    /// Requests ended, shed ones included.
+    pub(super) ended: u64,
+    /// Attempts sent, lost ones included.
+    pub(super) sent: u64,
+    /// Attempts lost on the way.
+    pub(super) lost: u64,
+    /// Failures that a retry layer heard of.
+    pub(super) failures: u64,
+    /// Retries granted.
+    pub(super) granted: u64,
+    /// Retries sent on their way.
+    pub(super) retried: u64,
+    /// Back-offs cut short because the call ended otherwise.
+    pub(super) cut_short: u64,
+}
+
+/// What happened at one service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ServiceAudit {
+    /// Turned away on arrival.
+    pub(super) refused: u64,
+    /// Let in.
+    pub(super) admitted: u64,
+    /// Answered by the handler.
+    pub(super) answered: u64,
+    /// Ended inside without an answer of the handler.
+    pub(super) removed: u64,
+    /// Nanoseconds that attempts waited for a worker, those over.
+    pub(super) waited: u128,
+    /// Nanoseconds that attempts were present, those over.
+    pub(super) stayed: u128,
+}
+
+/// What is left at the end of a run, counted from the records themselves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Left {
+    pub(super) requests: u64,
+    pub(super) travelling: u64,
+    pub(super) backing_off: u64,
+    /// The integral of the calls in back-off and the sum of their stays, both modulo 2⁶⁴.
+    pub(super) back_off_integral: u64,
+    pub(super) back_off_stays: u64,
+    pub(super) services: Vec<ServiceLeft>,
+    pub(super) calendar: Counts,
+    pub(super) pending: u64,
+}
+
+/// What happened and what is left at one service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ServiceLeft {
+    pub(super) counted: ServiceAudit,
+    pub(super) present: u64,
+    /// Nanoseconds those present have stayed.
+    pub(super) staying: u128,
+    /// Nanoseconds those waiting have waited.
+    pub(super) waiting: u128,
+    /// The server's own integrals: present, waiting.
+    pub(super) integrals: [u128; 2],
+    /// The server's levels agree with its replicas, within their bounds.
+    pub(super) sound: bool,
+}
+
+impl Audit {
+    /// Checks every law against what is left.
+    ///
+    /// # Errors
+    /// The first law that does not hold, with both sides.
+    pub(super) fn close(&self, left: &Left) -> Result<(), String> {
+        let law = |name: &str, one: i128, other: i128| {
+            if one == other { Ok(()) } else { Err(format!("{name}: {one} against {other}")) }
+        };
+        let reached: u64 = left.services.iter().map(|service| service.counted.refused + service.counted.admitted).sum();
+        let int = |count: u64| i128::from(count);
+        law("requests born = ended + open", int(self.born), int(self.ended + left.requests))?;
+        law(
+            "attempts sent = lost + travelling + refused + admitted",
+            int(self.sent),
+            int(self.lost + left.travelling + reached),
+        )?;
+        law(
+            "retries granted = sent + cut short + waiting",
+            int(self.granted),
+            int(self.retried + self.cut_short + left.backing_off),
+        )?;
+        if self.granted > self.failures {
+            return Err(format!("{} retries for {} failures", self.granted, self.failures));
+        }
+        let counts = left.calendar;
+        law(
+            "events scheduled = taken + beyond the end + pending",
+            int(counts.pushed),
+            int(counts.popped + counts.taken_back + counts.beyond + left.pending),
+        )?;
+        law(
+            "Little's law, back-off",
+            left.back_off_integral.into(),
+            left.back_off_stays.into(),
+        )?;
+        for (index, left) in left.services.iter().enumerate() {
+            let service = left.counted;
+            let law = |name: &str, one: u128, other: u128| {
+                if one == other {
+                    Ok(())
+                } else {
+                    Err(format!("service {index}: {name}: {one} against {other}"))
+                }
+            };
+            law(
+                "admitted = answered + removed + present",
+                service.admitted.into(),
+                (service.answered + service.removed + left.present).into(),
+            )?;
+            law("Little's law, present", left.integrals[0], service.stayed + left.staying)?;
+            law("Little's law, waiting", left.integrals[1], service.waited + left.waiting)?;
+            law("levels within bounds", 1, u128::from(left.sound))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! The asking side of a call: its record, what it remembers, and the states its policies share.
+//!
+//! Like a server, this side is asked and answers; what follows is decided in `life.rs`.
+
+use std::collections::VecDeque;
+
+use crate::engine::observe::Reason;
+use crate::engine::plan::Layout;
+use crate::engine::plan::Plan;
+use crate::engine::slab::Slab;
+use crate::policy::breaker::Breaker;
+use crate::policy::breaker::Permit;
+use crate::policy::budget::Budget;
+use crate::policy::budget::BudgetConfig;
+use crate::policy::limiter::Bulkhead;
+use crate::units::Duration;
+use crate::units::SimTime;
+
+/// No slot.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) key: u64,
+    pub(super) born_at: SimTime,
+    pub(super) client: u32,
+    pub(super) population: u16,
+    /// Requests of the same user, each caused by the end of the last, without a step in time.
+    pub(super) chain: u16,
+}
+
+/// Who made a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parent(u32);
+
+const BY_REQUEST: u32 = 1 << 31;
+
+impl Parent {
+    #[inline(always)]
+    pub(super) const fn request(slot: u32) -> Self {
+        Self(slot | BY_REQUEST)
+    }
+
+    #[inline(always)]
+    pub(super) const fn attempt(slot: u32) -> Self {
+        Self(slot)
+    }
+
+    /// The slot of the request, or else of the attempt whose handler calls.
+    #[inline(always)]
+    pub(super) const fn slot(self) -> Result<u32, u32> {
+        if self.0 & BY_REQUEST != 0 { Ok(self.0 & !BY_REQUEST) } else { Err(self.0) }
+    }
+}
+
+/// A call under way, from its first attempt to its outcome: 32 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) key: u64,
+    pub(super) parent: Parent,
+    /// The attempt that is out, or `NOBODY`.
+    pub(super) attempt: u32,
+    /// The sequence number of the timer that is awaited: of the attempt, or of the back-off.
+    pub(super) timer: u32,
+    /// Tries so far, those included that the caller's own policy stopped.
+    pub(super) tries: u32,
+    pub(super) edge: u16,
+    /// The plan under which it began.
+    pub(super) plan: u8,
+    pub(super) flags: Flags,
+    /// Why its next attempt is sent.
+    pub(super) reason: Reason,
+}
+
+/// What a call holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    /// A permit of the breaker.
+    pub(super) const PERMIT: Self = Self(1);
+    /// A place in the bulkhead.
+    pub(super) const PLACE: Self = Self(2);
+    /// A place in the bulkhead's queue.
+    pub(super) const IN_LINE: Self = Self(4);
+    /// It waits in a back-off.
+    pub(super) const BACKING_OFF: Self = Self(8);
+    /// A place in the bulkhead came free for it; it goes on before anything else happens.
+    pub(super) const CALLED: Self = Self(16);
+
+    #[inline(always)]
+    pub(super) const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    #[inline(always)]
+    pub(super) const fn set(&mut self, flag: Self) {
+        self.0 |= flag.0;
+    }
+
+    /// Clears a flag and says whether it was set.
+    #[inline(always)]
+    pub(super) const fn take(&mut self, flag: Self) -> bool {
+        let had = self.has(flag);
+        self.0 &= !flag.0;
+        had
+    }
+}
+
+/// What some policies make a call remember, beside its record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    /// The wait before the last retry.
+    pub(super) previous_wait: Option<Duration>,
+    /// When the time of the whole call runs out.
+    pub(super) ends_at: SimTime,
+    /// The sequence number of that timer, zero when it is not awaited.
+    pub(super) timer: u32,
+    /// The breaker's permit.
+    pub(super) permit: Option<Permit>,
+    /// Tries in a row without a step in time, and when that was.
+    pub(super) chain: u16,
+    pub(super) chained_at: SimTime,
+}
+
+impl Memory {
+    /// Of a call that has just begun.
+    pub(super) const NEW: Self = Self {
+        previous_wait: None,
+        ends_at: SimTime::NEVER,
+        timer: 0,
+        permit: None,
+        chain: 0,
+        chained_at: SimTime::NEVER,
+    };
+}
+
+/// The states that the strategies of one layout share, made when first used.
+pub(super) struct Strategies {
+    pub(super) budgets: Lazy<Budget>,
+    pub(super) breakers: Lazy<Breaker>,
+    pub(super) bulkheads: Lazy<Room>,
+}
+
+/// A bulkhead and the calls that wait for a place in it, in order.
+#[derive(Default)]
+pub(super) struct Room {
+    pub(super) bulkhead: Bulkhead,
+    pub(super) line: VecDeque<InLine>,
+}
+
+/// A call in the line before a bulkhead. Who gives up leaves its entry behind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InLine {
+    pub(super) slot: u32,
+    /// Tells the call from a later one in the same slot.
+    pub(super) key: u64,
+}
+
+impl InLine {
+    /// Does the call still wait?
+    pub(super) fn is_in_line(self, calls: &Slab<Call>) -> bool {
+        let call = &calls[self.slot];
+        call.key == self.key && call.flags.has(Flags::IN_LINE)
+    }
+}
+
+impl Strategies {
+    pub(super) fn new(layout: &Layout) -> Self {
+        Self {
+            budgets: Lazy::new(layout.budgets.len),
+            breakers: Lazy::new(layout.breakers.len),
+            bulkheads: Lazy::new(layout.bulkheads.len),
+        }
+    }
+
+    /// One set of states for each different layout, and which plan uses which.
+    pub(super) fn of_plans(plans: &[Plan]) -> (Vec<Self>, Vec<usize>) {
+        let mut layouts: Vec<&Layout> = Vec::new();
+        let mut used_by = Vec::new();
+        for plan in plans {
+            let index = layouts.iter().position(|layout| **layout == plan.layout);
+            used_by.push(index.unwrap_or(layouts.len()));
+            if index.is_none() {
+                layouts.push(&plan.layout);
+            }
+        }
+        (layouts.into_iter().map(Self::new).collect(), used_by)
+    }
+
+    /// The budget of an index, full as at the start when it was never used.
+    #[inline(always)]
+    pub(super) fn budget(&mut self, index: usize, config: &BudgetConfig) -> &mut Budget {
+        self.budgets.get(index, || config.start(SimTime::ZERO))
+    }
+
+    /// Memory held, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.budgets.bytes() + self.breakers.bytes() + self.bulkheads.bytes()
+    }
+}
+
+/// States made when first used: four bytes for one that never is.
+pub(super) struct Lazy<T> {
+    slots: Vec<u32>,
+    states: Vec<T>,
+    len: usize,
+}
+
+impl<T> Lazy<T> {
+    fn new(len: usize) -> Self {
+        Self { slots: Vec::new(), states: Vec::new(), len }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&mut self, index: usize, new: impl FnOnce() -> T) -> &mut T {
+        if self.slots.is_empty() {
+            self.slots = vec![NOBODY; self.len];
+        }
+        let slot = &mut self.slots[index];
+        if *slot == NOBODY {
+            *slot = self.states.len() as u32;
+            self.states.push(new());
+        }
+        &mut self.states[*slot as usize]
+    }
+
+    /// The state of an index, if it was ever used.
+    pub(super) fn used(&self, index: usize) -> Option<&T> {
+        self.slots.get(index).and_then(|slot| self.states.get(*slot as usize))
+    }
+
+    fn bytes(&self) -> usize {
+        self.slots.capacity() * 4 + self.states.capacity() * size_of::<T>()
+    }
+}

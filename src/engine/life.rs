@@ -1,0 +1,517 @@
+//! The road a request takes, from birth to verdict.
+//!
+//! Read `step` from top to bottom to follow one request; every arm leads to a method named after
+//! what it does. The asking side of the road is in `life/asking.rs`, the answering side in
+//! `life/answering.rs`, disturbances and what people do in `life/control.rs`. The rules R1 to R13
+//! of the model are marked where they are decided.
+
+mod answering;
+mod asking;
+mod closing;
+mod control;
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use crate::engine::RunError;
+use crate::engine::RunReport;
+use crate::engine::arrivals::Arrivals;
+use crate::engine::audit::Audit;
+use crate::engine::calendar::Calendar;
+use crate::engine::caller::Call;
+use crate::engine::caller::Memory;
+use crate::engine::caller::Parent;
+use crate::engine::caller::Request;
+use crate::engine::caller::Strategies;
+use crate::engine::event::Event;
+use crate::engine::event::Kind;
+use crate::engine::limits::Watch;
+use crate::engine::observe::Cause;
+use crate::engine::observe::EdgeLevel;
+use crate::engine::observe::Ending;
+use crate::engine::observe::LimitKind;
+use crate::engine::observe::Observer;
+use crate::engine::observe::Reason;
+use crate::engine::observe::ServiceLevel;
+use crate::engine::observe::Verdict;
+use crate::engine::plan::Plan;
+use crate::engine::server::Server;
+use crate::engine::slab::Slab;
+use crate::engine::trigger::Agenda;
+use crate::policy::outcome::Class;
+use crate::random::Keys;
+use crate::random::Purpose;
+use crate::random::mix;
+use crate::scenario::model::Arrivals as ArrivalsModel;
+use crate::scenario::model::Model;
+use crate::units::Duration;
+use crate::units::Share;
+use crate::units::SimTime;
+
+/// How often, in events, limits and the stop flag are looked at.
+const LOOK_EVERY: u32 = 4096;
+/// So many events that cause one another without a step in time are a loop.
+pub(super) const LONGEST_CHAIN: u16 = 1000;
+
+/// An attempt at a service, from its sending to its reply, or to the end of abandoned work.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    /// Names its draws.
+    key: u64,
+    arrived_at: SimTime,
+    started_at: SimTime,
+    /// The call that waits for it; see `asking::is_gone` for when nobody does.
+    caller: u32,
+    /// The call its handler waits for.
+    child: u32,
+    /// The sequence number of the end of its work.
+    work_ends: u32,
+    edge: u16,
+    service: u16,
+    replica: u16,
+    /// Which of the handler's calls is under way.
+    step: u16,
+    stage: Stage,
+    /// While it calls: does it keep its worker?
+    holds_worker: bool,
+    reason: Reason,
+    /// What the reply carries.
+    failure: Option<Class>,
+}
+
+/// Where an attempt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Travelling,
+    /// On the way to a server that has heard already that the caller left.
+    Recalled,
+    Waiting,
+    /// It was taken out of the queue, where its slot still stands.
+    Removed,
+    Working,
+    Calling,
+    Replying,
+    /// Its slot is free.
+    Over,
+}
+
+/// One run.
+pub(super) struct Life<'p, O> {
+    model: &'p Model,
+    plans: &'p [Plan<'p>],
+    /// The plan for calls that begin now.
+    plan: usize,
+    /// Which states a plan's strategies use.
+    states_of: Vec<usize>,
+    states: Vec<Strategies>,
+    /// Calls for which a place in a bulkhead has come free just now.
+    called: VecDeque<u32>,
+    keys: Keys,
+    calendar: Calendar,
+    agenda: Agenda,
+    requests: Slab<Request>,
+    calls: Slab<Call>,
+    /// Beside `calls`, where any policy needs it.
+    memories: Vec<Memory>,
+    attempts: Slab<Attempt>,
+    /// Beside `attempts`, where any population has a deadline.
+    deadlines: Vec<SimTime>,
+    has_deadlines: bool,
+    servers: Vec<Server<'p>>,
+    arrivals: Vec<Option<Arrivals>>,
+    born: Vec<u32>,
+    /// Requests so far of each closed-loop user; users of all populations in one row.
+    asked: Vec<u32>,
+    first_user: Vec<u32>,
+    /// Users whose next request follows from the last without a step in time: how often in a row.
+    chains: BTreeMap<u32, u16>,
+    /// What the operator sheds of each population.
+    shedding: Vec<Vec<(usize, Share)>>,
+    /// Whose turn it is at the replicas behind each edge.
+    turns: Vec<u32>,
+    edge_levels: Vec<BackingOff>,
+    service_snapshot: Vec<ServiceLevel>,
+    edge_snapshot: Vec<EdgeLevel>,
+    audit: Audit,
+    fingerprint: u64,
+    events: u64,
+    peak_attempts: usize,
+    stopped_by: Option<LimitKind>,
+    observer: &'p mut O,
+}
+
+/// Calls in back-off along one edge. Sums are kept modulo 2⁶⁴: differences of them are exact, and
+/// so is Little's law.
+#[derive(Clone, Copy, Debug, Default)]
+struct BackingOff {
+    now: u32,
+    changed_at: u64,
+    /// Integral of the number over time, up to the last change.
+    integral: u64,
+    /// The integral at the start of the window.
+    at_window: u64,
+    /// Moments of leaving less moments of entering.
+    left_less_entered: u64,
+}
+
+impl BackingOff {
+    #[inline(always)]
+    fn enter(&mut self, now: SimTime) {
+        self.integrate(now);
+        self.now += 1;
+        self.left_less_entered = self.left_less_entered.wrapping_sub(now.as_nanos());
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, now: SimTime) {
+        self.integrate(now);
+        self.now -= 1;
+        self.left_less_entered = self.left_less_entered.wrapping_add(now.as_nanos());
+    }
+
+    #[inline(always)]
+    fn integrate(&mut self, now: SimTime) {
+        self.integral = self.integral(now);
+        self.changed_at = now.as_nanos();
+    }
+
+    fn integral(&self, now: SimTime) -> u64 {
+        let span = now.as_nanos() - self.changed_at;
+        self.integral.wrapping_add(u64::from(self.now).wrapping_mul(span))
+    }
+
+    /// The time spent in back-off by all calls, those still there up to `end`.
+    fn stays(&self, end: SimTime) -> u64 {
+        let still = u64::from(self.now).wrapping_mul(end.as_nanos());
+        self.left_less_entered.wrapping_add(still)
+    }
+
+    /// The integral over the window that ends now.
+    fn end_window(&mut self, now: SimTime) -> u64 {
+        self.integrate(now);
+        let since = self.integral.wrapping_sub(self.at_window);
+        self.at_window = self.integral;
+        since
+    }
+}
+
+impl<'p, O: Observer> Life<'p, O> {
+    pub(super) fn new(
+        model: &'p Model,
+        plans: &'p [Plan<'p>],
+        keys: Keys,
+        observer: &'p mut O,
+    ) -> Self {
+        let end = SimTime::ZERO + model.run.warm_up + model.run.horizon;
+        let (states, states_of) = Strategies::of_plans(plans);
+        let (services, edges) = (model.services.len(), model.edges.len());
+        let mut life = Self {
+            model,
+            plans,
+            plan: 0,
+            states_of,
+            states,
+            called: VecDeque::new(),
+            keys,
+            calendar: Calendar::new(end, edges),
+            agenda: Agenda::new(model),
+            requests: Slab::default(),
+            calls: Slab::default(),
+            memories: Vec::new(),
+            attempts: Slab::default(),
+            deadlines: Vec::new(),
+            has_deadlines: model.populations.iter().any(|p| p.deadline.is_some()),
+            servers: model.services.iter().map(Server::new).collect(),
+            arrivals: Vec::new(),
+            born: vec![0; model.populations.len()],
+            asked: Vec::new(),
+            first_user: Vec::new(),
+            chains: BTreeMap::new(),
+            shedding: vec![Vec::new(); model.populations.len()],
+            turns: vec![0; edges],
+            edge_levels: vec![BackingOff::default(); edges],
+            service_snapshot: vec![ServiceLevel::default(); services],
+            edge_snapshot: vec![EdgeLevel::default(); edges],
+            audit: Audit::default(),
+            fingerprint: 0,
+            events: 0,
+            peak_attempts: 0,
+            stopped_by: None,
+            observer,
+        };
+        life.set_out();
+        life
+    }
+
+    /// Schedules the first birth of every population and the first thought of every user.
+    fn set_out(&mut self) {
+        for (index, population) in self.model.populations.iter().enumerate() {
+            self.first_user.push(self.asked.len() as u32);
+            match &population.arrivals {
+                ArrivalsModel::Open(open) => {
+                    let arrivals = Arrivals::new(index, open, self.model, &self.keys);
+                    self.schedule_birth(index, arrivals.next());
+                    self.arrivals.push(Some(arrivals));
+                }
+                ArrivalsModel::Closed { think } => {
+                    self.arrivals.push(None);
+                    for user in 0..population.size {
+                        let slot = self.asked.len() as u32;
+                        self.asked.push(0);
+                        let key = self.user_key(index, user, 0);
+                        let wait = think.sample(self.keys.draw(Purpose::Think, key, 0));
+                        self.calendar.after(wait, Kind::UserWakes, slot);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs until the horizon, a limit, or the stop flag.
+    pub(super) fn run(&mut self, stop: &AtomicBool) -> Result<RunReport, RunError> {
+        let end = SimTime::ZERO + self.model.run.warm_up + self.model.run.horizon;
+        let mut watch = Watch::start(&self.model.run.limits);
+        let mut until_look = LOOK_EVERY;
+        loop {
+            let control_at = self.agenda.next_at();
+            while let Some(event) = self.calendar.next(control_at) {
+                self.step(event);
+                until_look -= 1;
+                if until_look == 0 {
+                    until_look = LOOK_EVERY;
+                    if stop.load(Ordering::Relaxed) {
+                        return Err(RunError::Interrupted);
+                    }
+                    self.look(&mut watch);
+                }
+                if self.stopped_by.is_some() {
+                    return self.finish(self.calendar.now());
+                }
+            }
+            self.calendar.advance(control_at);
+            let (_, control) = self.agenda.take();
+            self.control(control);
+            self.let_in();
+            if control_at >= end {
+                return self.finish(end);
+            }
+        }
+    }
+
+    /// One event. Whatever follows from it is scheduled, not done: nothing here recurs.
+    #[inline(always)]
+    fn step(&mut self, event: Event) {
+        let (slot, sequence) = (event.slot(), event.sequence());
+        // Timers that are no longer awaited are recognised by their sequence number.
+        let awaited = match event.kind() {
+            Kind::Birth | Kind::UserWakes | Kind::AttemptArrives | Kind::ReplyArrives => true,
+            Kind::WorkEnds => self.attempts[slot].work_ends == sequence,
+            Kind::AttemptTimesOut | Kind::RetryDue => self.calls[slot].timer == sequence,
+            Kind::CallTimesOut => self.memories[slot as usize].timer == sequence,
+            Kind::CancelArrives => self.attempts[slot].caller == asking::gone(sequence),
+        };
+        if !awaited {
+            return;
+        }
+        self.note(event);
+        match event.kind() {
+            Kind::Birth => self.bear(slot as usize),
+            Kind::UserWakes => self.wake(slot),
+            Kind::AttemptArrives => self.arrive(slot),
+            Kind::WorkEnds => self.end_work(slot),
+            Kind::ReplyArrives => self.hear(slot),
+            Kind::AttemptTimesOut => self.time_out_attempt(slot),
+            Kind::CallTimesOut => self.time_out_call(slot),
+            Kind::CancelArrives => self.hear_cancel(slot),
+            Kind::RetryDue => self.retry(slot),
+        }
+        if !self.called.is_empty() {
+            self.let_in();
+        }
+    }
+
+    /// R1: a population bears its next request.
+    fn bear(&mut self, population: usize) {
+        let number = self.born[population];
+        self.born[population] += 1;
+        if let Some(arrivals) = &mut self.arrivals[population] {
+            arrivals.take(&self.keys);
+            let next = arrivals.next();
+            self.schedule_birth(population, next);
+        }
+        let key = mix(mix(1, population as u64), u64::from(number));
+        let size = self.model.populations[population].size;
+        let client = if size == 1 {
+            0
+        } else {
+            let draw = self.keys.draw(Purpose::Instance, key, 0);
+            ((f64::from(size) * draw.get()) as u32).min(size - 1)
+        };
+        self.begin(Request {
+            key,
+            born_at: self.calendar.now(),
+            client,
+            population: population as u16,
+            chain: 0,
+        });
+    }
+
+    /// R1: a closed-loop user asks.
+    fn wake(&mut self, user: u32) {
+        let population = self.first_user.partition_point(|first| *first <= user) - 1;
+        let client = user - self.first_user[population];
+        self.asked[user as usize] += 1;
+        let key = self.user_key(population, client, self.asked[user as usize]);
+        let born_at = self.calendar.now();
+        let chain = self.chains.remove(&user).unwrap_or(0);
+        self.begin(Request { key, born_at, client, population: population as u16, chain });
+    }
+
+    /// R1: a request begins with the one call of its client, unless the operator sheds it.
+    fn begin(&mut self, request: Request) {
+        let population = request.population as usize;
+        let shares = &self.shedding[population];
+        let shed = !shares.is_empty() && {
+            let draw = self.keys.draw(Purpose::Shed, request.key, 0);
+            shares.iter().any(|(_, share)| share.happens(draw))
+        };
+        self.audit.born += 1;
+        self.observer.born(request.born_at, population, shed);
+        if shed {
+            self.audit.ended += 1;
+            self.think(&request, request.client);
+            return;
+        }
+        let edge = self.model.populations[population].calls;
+        let slot = self.requests.insert(request);
+        self.call(Parent::request(slot), edge, mix(request.key, 0));
+    }
+
+    /// R12: the client's call is over, and with it the request.
+    fn end_request(&mut self, slot: u32, outcome: Result<(), Cause>) {
+        let now = self.calendar.now();
+        let request = self.requests[slot];
+        self.requests.free(slot);
+        self.audit.ended += 1;
+        let population = request.population as usize;
+        let deadline = self.model.populations[population].deadline;
+        let verdict = match outcome {
+            Err(cause) => Verdict::Failed(cause),
+            Ok(()) if deadline.is_some_and(|span| now.since(request.born_at) > span) => {
+                Verdict::Late
+            }
+            Ok(()) => Verdict::Ok,
+        };
+        self.observer.ended(now, population, request.born_at, verdict);
+        self.think(&request, request.client);
+    }
+
+    /// A closed-loop user thinks after its request.
+    fn think(&mut self, request: &Request, client: u32) {
+        let population = request.population as usize;
+        let ArrivalsModel::Closed { think } = &self.model.populations[population].arrivals else {
+            return;
+        };
+        let wait = think.sample(self.keys.draw(Purpose::Think, request.key, 0));
+        let user = self.first_user[population] + client;
+        if wait.is_zero() && request.born_at == self.calendar.now() {
+            if request.chain >= LONGEST_CHAIN {
+                self.stopped_by = Some(LimitKind::NoProgress);
+            }
+            self.chains.insert(user, request.chain + 1);
+        }
+        self.calendar.after(wait, Kind::UserWakes, user);
+    }
+
+    fn schedule_birth(&mut self, population: usize, at: SimTime) {
+        let wait = at.since(self.calendar.now());
+        self.calendar.after(wait, Kind::Birth, population as u32);
+    }
+
+    fn user_key(&self, population: usize, user: u32, nth: u32) -> u64 {
+        mix(mix(mix(2, population as u64), u64::from(user)), u64::from(nth))
+    }
+
+    /// Counts an event and folds it into the fingerprint.
+    #[inline(always)]
+    fn note(&mut self, event: Event) {
+        self.events += 1;
+        let word = event.nanos() ^ u64::from(event.payload()) << 32;
+        self.fingerprint =
+            (self.fingerprint.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    /// Has a limit been reached?
+    fn look(&mut self, watch: &mut Watch) {
+        self.peak_attempts = self.peak_attempts.max(self.attempts.len());
+        let in_flight = self.attempts.len().max(self.requests.len());
+        let limits = &self.model.run.limits;
+        if let Some(limit) =
+            watch.look(limits, in_flight, &self.calendar, self.events, || self.bytes())
+        {
+            self.stopped_by = Some(limit);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.calendar.bytes()
+            + self.requests.bytes()
+            + self.calls.bytes()
+            + self.attempts.bytes()
+            + self.memories.capacity() * size_of::<Memory>()
+            + self.deadlines.capacity() * 8
+            + self.asked.capacity() * 4
+            + self.servers.iter().map(Server::bytes).sum::<usize>()
+            + self.states.iter().map(Strategies::bytes).sum::<usize>()
+    }
+
+    /// The last window, the audit, and what the run tells of itself.
+    fn finish(&mut self, at: SimTime) -> Result<RunReport, RunError> {
+        self.peak_attempts = self.peak_attempts.max(self.attempts.len());
+        let ending = match self.stopped_by {
+            None => Ending::Complete,
+            Some(limit) => {
+                self.end_window();
+                Ending::Limit { limit, at }
+            }
+        };
+        self.close_audit(at).map_err(RunError::Invariant)?;
+        let open = self.open_requests();
+        Ok(RunReport {
+            ending,
+            events: self.events,
+            fingerprint: self.fingerprint,
+            peak_attempts: self.peak_attempts as u64,
+            open,
+        })
+    }
+
+    /// Requests without a verdict.
+    fn open_requests(&self) -> Vec<(usize, SimTime)> {
+        let of = |slot| {
+            let request: Request = self.requests[slot];
+            (request.population as usize, request.born_at)
+        };
+        self.requests.in_use().map(of).collect()
+    }
+}
+
+impl<O> Life<'_, O> {
+    /// When the request or attempt behind a call has its deadline.
+    #[inline(always)]
+    fn deadline_of(&self, parent: Parent) -> SimTime {
+        if !self.has_deadlines {
+            return SimTime::NEVER;
+        }
+        match parent.slot() {
+            Ok(slot) => {
+                let request = self.requests[slot];
+                let span = self.model.populations[request.population as usize].deadline;
+                request.born_at + span.unwrap_or(Duration::MAX)
+            }
+            Err(slot) => self.deadlines[slot as usize],
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! The answering side: an attempt arrives, waits, is worked on, calls further, and is answered.
+
+use crate::engine::caller::Call;
+use crate::engine::caller::NOBODY;
+use crate::engine::caller::Parent;
+use crate::engine::event::Kind;
+use crate::engine::life::Attempt;
+use crate::engine::life::Life;
+use crate::engine::life::Stage;
+use crate::engine::life::asking::is_gone;
+use crate::engine::observe::Observer;
+use crate::engine::plan::EdgePlan;
+use crate::engine::server::Offer;
+use crate::policy::outcome::Class;
+use crate::random::Purpose;
+use crate::random::mix;
+use crate::scenario::model::Cancellation;
+use crate::scenario::model::Errors;
+use crate::scenario::model::Service;
+use crate::units::Draw;
+use crate::units::Duration;
+use crate::units::SimTime;
+
+/// The step of the key of a handler's first call; the step of a client's only call is 0, those of
+/// attempts are their numbers.
+const CALLS_FROM: u64 = 1 << 32;
+
+impl<'p, O: Observer> Life<'p, O> {
+    /// R5: an attempt reaches a replica, which starts it, queues it, or turns it away.
+    pub(super) fn arrive(&mut self, slot: u32) {
+        let now = self.calendar.now();
+        let attempt = &mut self.attempts[slot];
+        attempt.arrived_at = now;
+        let attempt = *attempt;
+        match self.offer(&attempt) {
+            Ok(offer) => self.let_into(slot, offer, &attempt),
+            Err(Some(class)) => self.reply(slot, Err(class)),
+            Err(None) => self.forget(slot),
+        }
+    }
+
+    /// The same for an attempt that had no way to go, at an instant at which nothing else happens:
+    /// one that is turned away never needs a slot.
+    #[inline(always)]
+    pub(super) fn arrive_at_once(
+        &mut self,
+        attempt: Attempt,
+        deadline: SimTime,
+        call: &Call,
+        edge: &EdgePlan,
+    ) {
+        match self.offer(&attempt) {
+            Ok(offer) => {
+                self.set_attempt_timer(attempt.caller, call, edge);
+                let slot = self.keep(attempt, deadline);
+                self.let_into(slot, offer, &attempt);
+            }
+            Err(Some(class)) if edge.loss.is_none() => {
+                self.settle(attempt.caller, edge.layers.len(), Err(class));
+            }
+            Err(Some(class)) => {
+                self.set_attempt_timer(attempt.caller, call, edge);
+                let slot = self.keep(attempt, deadline);
+                self.reply(slot, Err(class));
+            }
+            // The caller hears nothing, and waits on.
+            Err(None) => self.set_attempt_timer(attempt.caller, call, edge),
+        }
+    }
+
+    /// Is an attempt let in, or what does its caller hear?
+    #[inline(always)]
+    fn offer(&mut self, attempt: &Attempt) -> Result<Offer, Option<Class>> {
+        let now = self.calendar.now();
+        let service = attempt.service as usize;
+        self.observer.reached(now, service, attempt.reason);
+        let server = &mut self.servers[service];
+        let offer = match attempt.stage {
+            Stage::Recalled => Offer::Swallowed,
+            _ => server.offer(now, u32::from(attempt.replica)),
+        };
+        let refusal = match offer {
+            Offer::Started | Offer::Queued => {
+                server.audit.admitted += 1;
+                return Ok(offer);
+            }
+            Offer::Down => Some(Class::Unavailable),
+            Offer::Full => Some(Class::Overloaded),
+            Offer::Swallowed => None,
+        };
+        server.audit.refused += 1;
+        self.observer.refused(now, service, refusal);
+        Err(refusal)
+    }
+
+    /// An attempt that is let in is worked on or waits; too many, and the replica crashes.
+    #[inline(always)]
+    fn let_into(&mut self, slot: u32, offer: Offer, attempt: &Attempt) {
+        let (service, replica) = (attempt.service as usize, u32::from(attempt.replica));
+        if offer == Offer::Started {
+            self.work(slot, service);
+        } else {
+            self.servers[service].enqueue(replica, slot);
+            self.attempts[slot].stage = Stage::Waiting;
+        }
+        let server = &self.servers[service];
+        if let Some(overload) = &server.settings.overload
+            && overload.crashes_at.is_some_and(|limit| server.present(replica) >= limit)
+        {
+            self.crash(service, replica);
+        }
+    }
+
+    /// R7: a worker takes an attempt up.
+    #[inline(always)]
+    fn work(&mut self, slot: u32, service: usize) {
+        let now = self.calendar.now();
+        let settings = self.service(service);
+        let Attempt { key, replica, arrived_at, caller, edge, .. } = self.attempts[slot];
+        let span = match settings.work.as_constant() {
+            Some(span) => span,
+            None => settings.work.sample(self.keys.draw(Purpose::Work, key, 0)),
+        };
+        let factor = self.servers[service].work_factor(now, u32::from(replica));
+        let span = if factor == 1.0 { span } else { span.scale(factor) };
+        self.observer.started(now, service, arrived_at);
+        self.servers[service].audit.waited += u128::from(now.since(arrived_at).as_nanos());
+        let work_ends = self.calendar.after(span, Kind::WorkEnds, slot);
+        let attempt = &mut self.attempts[slot];
+        attempt.stage = Stage::Working;
+        attempt.started_at = now;
+        attempt.work_ends = work_ends;
+        // Patience ends when the waiting does.
+        if self.edge(edge).patience && !is_gone(caller) {
+            self.calls[caller].timer = 0;
+        }
+    }
+
+    /// A worker that came free takes up the next attempt, if one waits.
+    #[inline(always)]
+    fn take_next(&mut self, service: usize, replica: u32) {
+        let settings = self.service(service);
+        while let Some(slot) = self.servers[service].next(replica) {
+            if self.attempts[slot].stage == Stage::Removed {
+                self.release_attempt(slot);
+                continue;
+            }
+            if settings.queue.drop_expired && self.is_expired(slot) {
+                self.servers[service].expire(self.calendar.now(), replica);
+                self.waited(slot, service);
+                self.drop_attempt(slot, service);
+                continue;
+            }
+            self.servers[service].start(self.calendar.now(), replica);
+            self.work(slot, service);
+            return;
+        }
+    }
+
+    /// R6: has the caller left, or the deadline passed?
+    fn is_expired(&self, slot: u32) -> bool {
+        let late = self.has_deadlines && self.calendar.now() >= self.deadlines[slot as usize];
+        late || is_gone(self.attempts[slot].caller)
+    }
+
+    /// R7: a worker ends its own work on an attempt; an error, calls, or the answer follow.
+    pub(super) fn end_work(&mut self, slot: u32) {
+        let now = self.calendar.now();
+        let attempt = self.attempts[slot];
+        let service = attempt.service as usize;
+        let settings = self.service(service);
+        let wasted = !self.is_awaited(slot);
+        self.observer.worked(now, service, now.since(attempt.started_at), wasted);
+        self.attempts[slot].work_ends = 0;
+        if let Some(class) = self.error(settings, service, attempt.key) {
+            return self.answer(slot, service, true, Err(class));
+        }
+        if settings.calls.is_empty() {
+            return self.answer(slot, service, true, Ok(()));
+        }
+        self.attempts[slot].stage = Stage::Calling;
+        self.attempts[slot].holds_worker = settings.holds_worker;
+        if !settings.holds_worker {
+            self.free_worker(slot, service);
+        }
+        self.call_next(slot, settings);
+    }
+
+    /// Does the work end in an error, of the service's own or of a trigger?
+    #[inline(always)]
+    fn error(&self, settings: &Service, service: usize, key: u64) -> Option<Class> {
+        let happens =
+            |errors: &Errors, draw: Draw| errors.share.happens(draw).then_some(errors.class);
+        if let Some(errors) = &settings.errors
+            && let Some(class) = happens(errors, self.keys.draw(Purpose::ServiceError, key, 0))
+        {
+            return Some(class);
+        }
+        let triggered = self.servers[service].errors.iter().zip(0..);
+        triggered
+            .filter_map(|(errors, nth)| {
+                happens(errors, self.keys.draw(Purpose::TriggerError, key, nth))
+            })
+            .next()
+    }
+
+    /// R7: the handler makes its next call.
+    fn call_next(&mut self, slot: u32, settings: &Service) {
+        let Attempt { key, step, .. } = self.attempts[slot];
+        let edge = settings.calls[step as usize];
+        self.call(Parent::attempt(slot), edge, mix(key, CALLS_FROM + u64::from(step)));
+    }
+
+    /// A call that a handler waited for is over. R11: a failure is passed on under its class for
+    /// the world above; otherwise the handler goes on.
+    pub(super) fn handler_hears(&mut self, slot: u32, outcome: Result<(), Class>) {
+        let Attempt { service, step, holds_worker, .. } = self.attempts[slot];
+        let service = service as usize;
+        let settings = self.service(service);
+        self.attempts[slot].child = NOBODY;
+        self.attempts[slot].step = step + 1;
+        match outcome {
+            Ok(()) if usize::from(step) + 1 < settings.calls.len() => {
+                self.call_next(slot, settings);
+            }
+            Ok(()) => self.answer(slot, service, holds_worker, Ok(())),
+            Err(class) => self.answer(slot, service, holds_worker, Err(class.propagated())),
+        }
+    }
+
+    /// R9: a handler answers, and the attempt leaves the service.
+    fn answer(&mut self, slot: u32, service: usize, with_worker: bool, outcome: Result<(), Class>) {
+        let now = self.calendar.now();
+        let Attempt { replica, arrived_at, .. } = self.attempts[slot];
+        let stay = now.since(arrived_at).as_nanos();
+        self.servers[service].audit.answered += 1;
+        self.servers[service].audit.stayed += u128::from(stay);
+        self.observer.answered(now, service, arrived_at, outcome.is_ok());
+        self.leave(slot, service, with_worker);
+        if with_worker {
+            self.take_next(service, u32::from(replica));
+        }
+        self.reply_last(slot, outcome);
+    }
+
+    /// A reply, as the last thing that an event leads to: without a way to go, and when nothing
+    /// else happens at this instant, it is heard at once.
+    #[inline(always)]
+    fn reply_last(&mut self, slot: u32, outcome: Result<(), Class>) {
+        let Attempt { caller, edge, .. } = self.attempts[slot];
+        let edge = self.edge(edge);
+        let no_way = edge.constant_latency == Some(Duration::ZERO) && edge.loss.is_none();
+        if no_way && !is_gone(caller) && self.is_quiet() {
+            self.release_attempt(slot);
+            self.settle_from_inside(caller, outcome);
+        } else {
+            self.reply(slot, outcome);
+        }
+    }
+
+    /// R9: a reply sets out, and may be lost. Nobody waits for it: the attempt is over.
+    fn reply(&mut self, slot: u32, outcome: Result<(), Class>) {
+        let Attempt { caller, edge, key, .. } = self.attempts[slot];
+        if is_gone(caller) {
+            self.release_attempt(slot);
+            return;
+        }
+        let edge = self.edge(edge);
+        if let Some(loss) = edge.loss
+            && loss.happens(self.keys.draw(Purpose::ReplyLoss, key, 0))
+        {
+            self.forget(slot);
+            return;
+        }
+        let attempt = &mut self.attempts[slot];
+        attempt.stage = Stage::Replying;
+        attempt.failure = outcome.err();
+        let latency = self.latency(edge, Purpose::ReplyLatency, key);
+        self.calendar.after(latency, Kind::ReplyArrives, slot);
+    }
+
+    /// The caller will never hear of an attempt; it does not know, and waits on.
+    fn forget(&mut self, slot: u32) {
+        let caller = self.attempts[slot].caller;
+        if !is_gone(caller) {
+            self.calls[caller].attempt = NOBODY;
+        }
+        self.release_attempt(slot);
+    }
+
+    /// R9: the word that the caller left reaches the server.
+    pub(super) fn hear_cancel(&mut self, slot: u32) {
+        let now = self.calendar.now();
+        let Attempt { service, stage, replica, holds_worker, .. } = self.attempts[slot];
+        let service = service as usize;
+        let replica = u32::from(replica);
+        let full = self.service(service).cancellation == Cancellation::Full;
+        self.attempts[slot].caller = NOBODY;
+        match stage {
+            Stage::Travelling => self.attempts[slot].stage = Stage::Recalled,
+            Stage::Waiting => {
+                let crowded = self.servers[service].remove_waiting(now, replica);
+                self.waited(slot, service);
+                self.remove(slot, service);
+                self.attempts[slot].stage = Stage::Removed;
+                if crowded {
+                    self.sweep_queue(service, replica);
+                }
+            }
+            Stage::Working if full => {
+                let started_at = self.attempts[slot].started_at;
+                self.observer.worked(now, service, now.since(started_at), true);
+                self.attempts[slot].work_ends = 0;
+                self.leave(slot, service, true);
+                self.drop_attempt(slot, service);
+                self.take_next(service, replica);
+            }
+            Stage::Calling if full => {
+                self.stop_handler(slot, true);
+                self.leave(slot, service, holds_worker);
+                self.drop_attempt(slot, service);
+                if holds_worker {
+                    self.take_next(service, replica);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Frees the slots of removed attempts in a queue at once.
+    fn sweep_queue(&mut self, service: usize, replica: u32) {
+        let mut queue = self.servers[service].take_queue(replica);
+        queue.retain(|slot| {
+            let waits = self.attempts[*slot].stage != Stage::Removed;
+            if !waits {
+                self.release_attempt(*slot);
+            }
+            waits
+        });
+        self.servers[service].put_queue(replica, queue);
+    }
+
+    /// R5: too many attempts are present, and the replica goes down with all of them.
+    fn crash(&mut self, service: usize, replica: u32) {
+        self.observer.crashed(self.calendar.now(), service);
+        self.lose(service, replica, Some(Class::ConnectionLost));
+        self.take_down(service, replica);
+    }
+
+    /// Everything inside a replica ends at this instant; callers hear of it, or nothing.
+    pub(super) fn lose(&mut self, service: usize, replica: u32, class: Option<Class>) {
+        let queue = self.servers[service].take_queue(replica);
+        for slot in queue {
+            if self.attempts[slot].stage == Stage::Removed {
+                self.release_attempt(slot);
+            } else {
+                self.servers[service].expire(self.calendar.now(), replica);
+                self.waited(slot, service);
+                self.end_inside(slot, service, class);
+            }
+        }
+        // Attempts in service and out on calls are not listed anywhere: this is rare, a look at
+        // every slot is not dear.
+        for slot in 0..self.attempts.slots() {
+            let Attempt { service: of, stage, replica: at, holds_worker, .. } = self.attempts[slot];
+            let here = usize::from(of) == service
+                && u32::from(at) == replica
+                && matches!(stage, Stage::Working | Stage::Calling);
+            if !here {
+                continue;
+            }
+            let with_worker = stage == Stage::Working || holds_worker;
+            if stage == Stage::Working {
+                let now = self.calendar.now();
+                let started_at = self.attempts[slot].started_at;
+                let wasted = !self.is_awaited(slot);
+                self.observer.worked(now, service, now.since(started_at), wasted);
+                self.attempts[slot].work_ends = 0;
+            } else {
+                self.stop_handler(slot, class.is_some());
+            }
+            self.leave(slot, service, with_worker);
+            self.end_inside(slot, service, class);
+        }
+    }
+
+    /// Takes what waits out of every queue of a service; callers hear `overloaded`.
+    pub(super) fn flush(&mut self, service: usize) {
+        for replica in 0..self.servers[service].replica_count() {
+            for slot in self.servers[service].take_queue(replica) {
+                if self.attempts[slot].stage == Stage::Removed {
+                    self.release_attempt(slot);
+                } else {
+                    self.servers[service].expire(self.calendar.now(), replica);
+                    self.waited(slot, service);
+                    self.end_inside(slot, service, Some(Class::Overloaded));
+                }
+            }
+        }
+    }
+
+    /// Free workers of every replica take up what waits.
+    pub(super) fn take_all(&mut self, service: usize) {
+        for replica in 0..self.servers[service].replica_count() {
+            for _ in 0..self.servers[service].workers() {
+                self.take_next(service, replica);
+            }
+        }
+    }
+
+    /// An attempt that has left the service's counts ends without an answer of the handler.
+    fn end_inside(&mut self, slot: u32, service: usize, class: Option<Class>) {
+        self.remove(slot, service);
+        match class {
+            Some(class) => self.reply(slot, Err(class)),
+            None => self.forget(slot),
+        }
+    }
+
+    /// As `end_inside`, for an attempt nobody waits for, or whose caller is told nothing.
+    fn drop_attempt(&mut self, slot: u32, service: usize) {
+        self.end_inside(slot, service, None);
+    }
+
+    fn remove(&mut self, slot: u32, service: usize) {
+        self.servers[service].audit.removed += 1;
+        let arrived_at = self.attempts[slot].arrived_at;
+        self.observer.removed(self.calendar.now(), service, arrived_at);
+        let stay = self.calendar.now().since(arrived_at).as_nanos();
+        self.servers[service].audit.stayed += u128::from(stay);
+    }
+
+    /// The call that a handler waits for is given up.
+    fn stop_handler(&mut self, slot: u32, tell: bool) {
+        let child = std::mem::replace(&mut self.attempts[slot].child, NOBODY);
+        if child != NOBODY {
+            self.abort_call(child, tell);
+        }
+    }
+
+    fn free_worker(&mut self, slot: u32, service: usize) {
+        let replica = u32::from(self.attempts[slot].replica);
+        self.servers[service].free_worker(self.calendar.now(), replica);
+        self.take_next(service, replica);
+    }
+
+    fn leave(&mut self, slot: u32, service: usize, with_worker: bool) {
+        let (now, replica) = (self.calendar.now(), u32::from(self.attempts[slot].replica));
+        if with_worker {
+            self.servers[service].leave_with_worker(now, replica);
+        } else {
+            self.servers[service].leave(now, replica);
+        }
+    }
+
+    /// Books the time an attempt has waited that leaves the queue unserved.
+    fn waited(&mut self, slot: u32, service: usize) {
+        let waited = self.calendar.now().since(self.attempts[slot].arrived_at);
+        self.servers[service].audit.waited += u128::from(waited.as_nanos());
+    }
+
+    /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
+    /// caller that left: only a request at the other end of the chain counts.
+    fn is_awaited(&self, slot: u32) -> bool {
+        let mut slot = slot;
+        loop {
+            let caller = self.attempts[slot].caller;
+            if is_gone(caller) {
+                return false;
+            }
+            match self.calls[caller].parent.slot() {
+                Ok(_) => return true,
+                Err(attempt) => slot = attempt,
+            }
+        }
+    }
+
+    /// An edge, as of now.
+    #[inline(always)]
+    fn edge(&self, edge: u16) -> &'p EdgePlan {
+        &self.plans[self.plan].edges[edge as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn release_attempt(&mut self, slot: u32) {
+        self.attempts[slot].stage = Stage::Over;
+        self.attempts[slot].work_ends = 0;
+        self.attempts.free(slot);
+    }
+
+    /// The settings of a service, as of now.
+    #[inline(always)]
+    fn service(&self, service: usize) -> &'p Service {
+        self.servers[service].settings
+    }
+}

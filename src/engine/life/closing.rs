@@ -1,0 +1,54 @@
+//! The end of a run: what is left, counted from the records, for the audit.
+
+use crate::engine::audit::Left;
+use crate::engine::audit::ServiceLeft;
+use crate::engine::life::BackingOff;
+use crate::engine::life::Life;
+use crate::engine::life::Stage;
+use crate::engine::observe::Observer;
+use crate::units::SimTime;
+
+impl<O: Observer> Life<'_, O> {
+    /// Holds every conservation law against what is left at `end`.
+    pub(super) fn close_audit(&mut self, end: SimTime) -> Result<(), String> {
+        let mut left = Left {
+            requests: self.requests.len() as u64,
+            backing_off: self.edge_levels.iter().map(|level| u64::from(level.now)).sum(),
+            back_off_integral: self.sum_of_levels(|level| level.integral(end)),
+            back_off_stays: self.sum_of_levels(|level| level.stays(end)),
+            services: vec![ServiceLeft::default(); self.servers.len()],
+            calendar: self.calendar.counts(),
+            pending: self.calendar.pending() as u64,
+            ..Left::default()
+        };
+        for (index, (left, server)) in left.services.iter_mut().zip(&mut self.servers).enumerate() {
+            server.end_window(end);
+            let [present, waiting, _] = server.integrals();
+            left.integrals = [present, waiting];
+            left.counted = server.audit;
+            let workers = self.plans.iter().map(|plan| plan.model.services[index].workers);
+            left.sound = server.is_sound(workers.max().unwrap_or(0));
+        }
+        for slot in self.attempts.in_use() {
+            let attempt = &self.attempts[slot];
+            let left_there = &mut left.services[attempt.service as usize];
+            let stay = u128::from(end.since(attempt.arrived_at).as_nanos());
+            match attempt.stage {
+                Stage::Travelling | Stage::Recalled => left.travelling += 1,
+                Stage::Waiting | Stage::Working | Stage::Calling => {
+                    left_there.present += 1;
+                    left_there.staying += stay;
+                    if attempt.stage == Stage::Waiting {
+                        left_there.waiting += stay;
+                    }
+                }
+                Stage::Removed | Stage::Replying | Stage::Over => {}
+            }
+        }
+        self.audit.close(&left)
+    }
+
+    fn sum_of_levels(&self, of: impl Fn(&BackingOff) -> u64) -> u64 {
+        self.edge_levels.iter().map(of).fold(0, u64::wrapping_add)
+    }
+}

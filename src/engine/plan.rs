@@ -1,0 +1,232 @@
+//! A model as the engine reads it: flat tables by index, the layers of each edge in order.
+//!
+//! A run has one plan for the model it starts with, and one more for each `set` of the operator.
+//! A call keeps the plan under which it began, so a change meets new calls and leaves those under
+//! way alone, as reloading a configuration does.
+
+use std::collections::BTreeMap;
+
+use crate::engine::calendar::Calendar;
+use crate::engine::calendar::RingId;
+use crate::engine::life::LONGEST_CHAIN;
+use crate::policy::backoff::Backoff;
+use crate::policy::backoff::Growth;
+use crate::policy::backoff::Jitter;
+use crate::policy::breaker::BreakerConfig;
+use crate::policy::budget::BudgetConfig;
+use crate::policy::limiter::BulkheadConfig;
+use crate::policy::outcome::ClassSet;
+use crate::policy::stack::AttemptTimeout;
+use crate::policy::stack::CallerScope;
+use crate::policy::stack::Layer;
+use crate::policy::stack::Policy;
+use crate::policy::stack::Scope;
+use crate::policy::stack::Scoped;
+use crate::policy::stack::TargetScope;
+use crate::policy::stack::TimeoutScope;
+use crate::random::Distribution;
+use crate::scenario::model::Caller;
+use crate::scenario::model::Deed;
+use crate::scenario::model::Edge;
+use crate::scenario::model::Model;
+use crate::units::Duration;
+use crate::units::Share;
+
+/// A model as the engine reads it.
+pub(super) struct Plan<'m> {
+    pub(super) model: &'m Model,
+    pub(super) edges: Vec<EdgePlan>,
+    /// How many states the budgets, breakers and bulkheads need. Plans with equal layouts share
+    /// their states.
+    pub(super) layout: Layout,
+    /// Does any policy need what a call remembers beside its record?
+    pub(super) remembers: bool,
+}
+
+/// An edge as the engine reads it.
+pub(super) struct EdgePlan {
+    pub(super) target: usize,
+    pub(super) replicas: u32,
+    pub(super) latency: Distribution,
+    /// The latency where it is always the same.
+    pub(super) constant_latency: Option<Duration>,
+    pub(super) loss: Option<Share>,
+    /// Outermost first.
+    pub(super) layers: Vec<Layer>,
+    /// Nothing but a retry without a budget, and an attempt timeout: the usual case.
+    pub(super) is_plain: bool,
+    /// Where the retry layer stands among them.
+    pub(super) retry_at: usize,
+    pub(super) retry: Option<RetryPlan>,
+    pub(super) attempt_timeout: Option<AttemptTimeout>,
+    /// Where timeouts of constant length wait.
+    pub(super) ring: RingId,
+    pub(super) constant_timeout: Option<Duration>,
+    pub(super) patience: bool,
+    pub(super) timeout: Duration,
+    pub(super) breaker: Option<Shared<BreakerConfig>>,
+    pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
+}
+
+/// When and how often a call is tried again.
+pub(super) struct RetryPlan {
+    pub(super) max_attempts: u32,
+    pub(super) on: ClassSet,
+    pub(super) backoff: Backoff,
+    pub(super) decorrelated: bool,
+    /// The waits are the same for everybody.
+    pub(super) rigid: bool,
+    /// The windows before the first retries, where they depend on the retry alone.
+    pub(super) windows: Vec<Duration>,
+    pub(super) budget: Option<Shared<BudgetConfig>>,
+}
+
+/// A strategy with state: its settings, and where its states lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shared<T> {
+    pub(super) config: T,
+    base: usize,
+    per_caller: bool,
+}
+
+impl<T> Shared<T> {
+    /// The state of the caller's instance.
+    #[inline(always)]
+    pub(super) fn index(&self, instance: u32) -> usize {
+        if self.per_caller { self.base + instance as usize } else { self.base }
+    }
+
+    /// The states of all instances of a group of that size.
+    pub(super) fn indices(&self, instances: usize) -> std::ops::Range<usize> {
+        self.base..self.base + if self.per_caller { instances } else { 1 }
+    }
+}
+
+/// How many states each kind of strategy needs, and which belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Layout {
+    pub(super) budgets: States,
+    pub(super) breakers: States,
+    pub(super) bulkheads: States,
+}
+
+/// The states of one kind: blocks by policy, caller group and target.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct States {
+    blocks: BTreeMap<(usize, Option<usize>, Option<usize>), (usize, usize)>,
+    pub(super) len: usize,
+}
+
+impl States {
+    /// Where the states of a strategy lie for one edge.
+    fn place<T: Copy>(&mut self, scoped: Scoped<T>, edge: &Edge, model: &Model) -> Shared<T> {
+        let Scope { caller, target } = scoped.per;
+        let (group, instances) = caller_group(edge.caller, model);
+        let per_caller = caller == CallerScope::Caller;
+        let key = (
+            edge.policy,
+            (caller != CallerScope::All).then_some(group),
+            (target == TargetScope::Target).then_some(edge.target),
+        );
+        let size = if per_caller { instances } else { 1 };
+        let base = match self.blocks.get(&key) {
+            Some(&(base, _)) => base,
+            None => {
+                let base = self.len;
+                self.blocks.insert(key, (base, size));
+                self.len += size;
+                base
+            }
+        };
+        Shared { config: scoped.config, base, per_caller }
+    }
+}
+
+impl<'m> Plan<'m> {
+    /// The plan of a model.
+    pub(super) fn new(model: &'m Model) -> Self {
+        let mut layout = Layout::default();
+        let edges: Vec<_> = model
+            .edges
+            .iter()
+            .enumerate()
+            .map(|(index, edge)| EdgePlan::new(index, edge, model, &mut layout))
+            .collect();
+        let remembers = edges.iter().any(|edge| {
+            edge.breaker.is_some()
+                || edge.timeout != Duration::MAX
+                || edge.retry.as_ref().is_some_and(|retry| {
+                    // So many tries could follow one another without a step in time.
+                    retry.decorrelated || retry.max_attempts > u32::from(LONGEST_CHAIN)
+                })
+        });
+        Self { model, edges, layout, remembers }
+    }
+
+    /// How many instances the callers along an edge are.
+    pub(super) fn instances(&self, edge: usize) -> usize {
+        caller_group(self.model.edges[edge].caller, self.model).1
+    }
+
+    /// The plans of a run: of the model itself, then of each `set`, in the order of actions.
+    pub(super) fn all(model: &'m Model) -> Vec<Self> {
+        let changed = model.operator.iter().filter_map(|action| match &action.what {
+            Deed::Set { model, .. } => Some(Self::new(model)),
+            _ => None,
+        });
+        std::iter::once(Self::new(model)).chain(changed).collect()
+    }
+}
+
+impl EdgePlan {
+    fn new(index: usize, edge: &Edge, model: &Model, layout: &mut Layout) -> Self {
+        let policy: &Policy = &model.policies[edge.policy];
+        let retry = policy.retry.as_ref().map(|retry| RetryPlan {
+            max_attempts: retry.max_attempts.unwrap_or(u32::MAX),
+            on: retry.on,
+            backoff: retry.backoff.clone(),
+            decorrelated: retry.backoff.jitter == Jitter::Decorrelated,
+            rigid: retry.backoff.jitter == Jitter::None
+                && !matches!(retry.backoff.growth, Growth::Drawn(_)),
+            windows: windows(&retry.backoff),
+            budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
+        });
+        let timeout = policy.attempt_timeout.clone();
+        Self {
+            target: edge.target,
+            replicas: model.services[edge.target].replicas,
+            latency: edge.link.latency.clone(),
+            constant_latency: edge.link.latency.as_constant(),
+            loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
+            is_plain: policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
+                && policy.order.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout)),
+            layers: policy.order.clone(),
+            retry_at: policy.order.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
+            retry,
+            constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
+            patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),
+            attempt_timeout: timeout,
+            ring: Calendar::ring(index),
+            timeout: policy.timeout.unwrap_or(Duration::MAX),
+            breaker: policy.breaker.map(|breaker| layout.breakers.place(breaker, edge, model)),
+            bulkhead: policy.bulkhead.map(|bulkhead| layout.bulkheads.place(bulkhead, edge, model)),
+        }
+    }
+}
+
+/// A number for a caller's group, and how many instances it has.
+fn caller_group(caller: Caller, model: &Model) -> (usize, usize) {
+    match caller {
+        Caller::Population(id) => (id, model.populations[id].size as usize),
+        Caller::Service(id) => (model.populations.len() + id, model.services[id].replicas as usize),
+    }
+}
+
+/// The windows of the first retries; none where a wait has another memory or is drawn whole.
+fn windows(backoff: &Backoff) -> Vec<Duration> {
+    const KNOWN: u32 = 16;
+    if backoff.jitter == Jitter::Decorrelated || matches!(backoff.growth, Growth::Drawn(_)) {
+        return Vec::new();
+    }
+    (1..=KNOWN).map(|retry| backoff.window(retry)).collect()
+}

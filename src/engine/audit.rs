@@ -84,7 +84,11 @@ impl Audit {
         let law = |name: &str, one: i128, other: i128| {
             if one == other { Ok(()) } else { Err(format!("{name}: {one} against {other}")) }
         };
-        let reached: u64 = left.services.iter().map(|service| service.counted.refused + service.counted.admitted).sum();
+        let reached: u64 = left
+            .services
+            .iter()
+            .map(|service| service.counted.refused + service.counted.admitted)
+            .sum();
         let int = |count: u64| i128::from(count);
         law("requests born = ended + open", int(self.born), int(self.ended + left.requests))?;
         law(
@@ -106,11 +110,7 @@ impl Audit {
             int(counts.pushed),
             int(counts.popped + counts.taken_back + counts.beyond + left.pending),
         )?;
-        law(
-            "Little's law, back-off",
-            left.back_off_integral.into(),
-            left.back_off_stays.into(),
-        )?;
+        law("Little's law, back-off", left.back_off_integral.into(), left.back_off_stays.into())?;
         for (index, left) in left.services.iter().enumerate() {
             let service = left.counted;
             let law = |name: &str, one: u128, other: u128| {

@@ -2,12 +2,14 @@
 
 pub mod analysis;
 pub mod check;
+pub mod cli;
 pub mod engine;
 pub mod experiment;
 pub mod lint;
 pub mod measure;
 pub mod policy;
 pub mod random;
+pub mod report;
 pub mod scenario;
 pub mod stats;
 pub mod theory;

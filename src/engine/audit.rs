@@ -7,7 +7,6 @@
 //! identity of integers.
 
 use crate::engine::calendar::Counts;
-use crate::units::SimTime;
 
 /// What a run counts for its audit.
 #[derive(Debug, Default)]
@@ -28,14 +27,11 @@ pub(super) struct Audit {
     pub(super) retried: u64,
     /// Back-offs cut short because the call ended otherwise.
     pub(super) cut_short: u64,
-    back_off: BackOffAudit,
 }
 
 /// What happened at one service.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServiceAudit {
-    /// Attempts that reached it.
-    pub(super) reached: u64,
     /// Turned away on arrival.
     pub(super) refused: u64,
     /// Let in.
@@ -50,22 +46,15 @@ pub(super) struct ServiceAudit {
     pub(super) stayed: u128,
 }
 
-/// Little's identity for the calls in back-off: the integral of their number against the sum of
-/// their stays, as the moments of leaving less those of entering.
-#[derive(Clone, Copy, Debug, Default)]
-struct BackOffAudit {
-    inside: i64,
-    changed_at: u64,
-    integral: i128,
-    stays: i128,
-}
-
 /// What is left at the end of a run, counted from the records themselves.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
     pub(super) requests: u64,
     pub(super) travelling: u64,
     pub(super) backing_off: u64,
+    /// The integral of the calls in back-off and the sum of their stays, both modulo 2⁶⁴.
+    pub(super) back_off_integral: u64,
+    pub(super) back_off_stays: u64,
     pub(super) services: Vec<ServiceLeft>,
     pub(super) calendar: Counts,
     pub(super) pending: u64,
@@ -87,30 +76,23 @@ pub(super) struct ServiceLeft {
 }
 
 impl Audit {
-    /// A call enters (+1) or leaves (−1) its back-off.
-    #[inline(always)]
-    pub(super) fn back_off_changed(&mut self, now: SimTime, by: i32) {
-        let now = now.as_nanos();
-        let level = &mut self.back_off;
-        level.integral += i128::from(level.inside) * i128::from(now - level.changed_at);
-        level.changed_at = now;
-        level.inside += i64::from(by);
-        level.stays -= i128::from(by) * i128::from(now);
-    }
-
-    /// Checks every law against what is left at `end`.
+    /// Checks every law against what is left.
     ///
     /// # Errors
     /// The first law that does not hold, with both sides.
-    pub(super) fn close(&self, end: SimTime, left: &Left) -> Result<(), String> {
+    pub(super) fn close(&self, left: &Left) -> Result<(), String> {
         let law = |name: &str, one: i128, other: i128| {
             if one == other { Ok(()) } else { Err(format!("{name}: {one} against {other}")) }
         };
-        let reached: u64 = left.services.iter().map(|service| service.counted.reached).sum();
+        let reached: u64 = left
+            .services
+            .iter()
+            .map(|service| service.counted.refused + service.counted.admitted)
+            .sum();
         let int = |count: u64| i128::from(count);
         law("requests born = ended + open", int(self.born), int(self.ended + left.requests))?;
         law(
-            "attempts sent = lost + travelling + reached",
+            "attempts sent = lost + travelling + refused + admitted",
             int(self.sent),
             int(self.lost + left.travelling + reached),
         )?;
@@ -128,13 +110,7 @@ impl Audit {
             int(counts.pushed),
             int(counts.popped + counts.taken_back + counts.beyond + left.pending),
         )?;
-        let level = self.back_off;
-        let last = i128::from(level.inside) * i128::from(end.as_nanos() - level.changed_at);
-        law(
-            "Little's law, back-off",
-            level.integral + last,
-            level.stays + i128::from(level.inside) * i128::from(end.as_nanos()),
-        )?;
+        law("Little's law, back-off", left.back_off_integral.into(), left.back_off_stays.into())?;
         for (index, left) in left.services.iter().enumerate() {
             let service = left.counted;
             let law = |name: &str, one: u128, other: u128| {
@@ -144,11 +120,6 @@ impl Audit {
                     Err(format!("service {index}: {name}: {one} against {other}"))
                 }
             };
-            law(
-                "reached = refused + admitted",
-                service.reached.into(),
-                (service.refused + service.admitted).into(),
-            )?;
             law(
                 "admitted = answered + removed + present",
                 service.admitted.into(),

@@ -157,6 +157,12 @@ impl Calendar {
         }
     }
 
+    /// Does nothing else happen at this instant? What would be next may then be done at once.
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.instant == Event::NONE && self.in_lanes == 0 && self.head.nanos() > self.now
+    }
+
     /// Takes out the next event before `bound`, or nothing.
     #[inline(always)]
     pub(super) fn next(&mut self, bound: SimTime) -> Option<Event> {

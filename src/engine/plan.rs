@@ -53,6 +53,10 @@ pub(super) struct EdgePlan {
     pub(super) loss: Option<Share>,
     /// Outermost first.
     pub(super) layers: Vec<Layer>,
+    /// Nothing but a retry without a budget, and an attempt timeout: the usual case.
+    pub(super) is_plain: bool,
+    /// Where the retry layer stands among them.
+    pub(super) retry_at: usize,
     pub(super) retry: Option<RetryPlan>,
     pub(super) attempt_timeout: Option<AttemptTimeout>,
     /// Where timeouts of constant length wait.
@@ -72,6 +76,8 @@ pub(super) struct RetryPlan {
     pub(super) decorrelated: bool,
     /// The waits are the same for everybody.
     pub(super) rigid: bool,
+    /// The windows before the first retries, where they depend on the retry alone.
+    pub(super) windows: Vec<Duration>,
     pub(super) budget: Option<Shared<BudgetConfig>>,
 }
 
@@ -182,6 +188,7 @@ impl EdgePlan {
             decorrelated: retry.backoff.jitter == Jitter::Decorrelated,
             rigid: retry.backoff.jitter == Jitter::None
                 && !matches!(retry.backoff.growth, Growth::Drawn(_)),
+            windows: windows(&retry.backoff),
             budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
         });
         let timeout = policy.attempt_timeout.clone();
@@ -191,7 +198,10 @@ impl EdgePlan {
             latency: edge.link.latency.clone(),
             constant_latency: edge.link.latency.as_constant(),
             loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
+            is_plain: policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
+                && policy.order.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout)),
             layers: policy.order.clone(),
+            retry_at: policy.order.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
             retry,
             constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
             patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),
@@ -210,4 +220,13 @@ fn caller_group(caller: Caller, model: &Model) -> (usize, usize) {
         Caller::Population(id) => (id, model.populations[id].size as usize),
         Caller::Service(id) => (model.populations.len() + id, model.services[id].replicas as usize),
     }
+}
+
+/// The windows of the first retries; none where a wait has another memory or is drawn whole.
+fn windows(backoff: &Backoff) -> Vec<Duration> {
+    const KNOWN: u32 = 16;
+    if backoff.jitter == Jitter::Decorrelated || matches!(backoff.growth, Growth::Drawn(_)) {
+        return Vec::new();
+    }
+    (1..=KNOWN).map(|retry| backoff.window(retry)).collect()
 }

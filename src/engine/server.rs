@@ -120,9 +120,9 @@ impl<'p> Server<'p> {
         self.workers = (f64::from(self.settings.workers) * share + 0.5) as u32;
     }
 
-    /// An attempt reaches a replica.
+    /// An attempt reaches a replica. If it is to wait, `enqueue` follows.
     #[inline(always)]
-    pub(super) fn offer(&mut self, now: SimTime, replica: u32, slot: u32) -> Offer {
+    pub(super) fn offer(&mut self, now: SimTime, replica: u32) -> Offer {
         let at = &mut self.replicas[replica as usize];
         if self.hanging + self.refusing + at.down > 0 {
             return if self.hanging > 0 { Offer::Swallowed } else { Offer::Down };
@@ -140,11 +140,16 @@ impl<'p> Server<'p> {
                 WhenFull::Drop => Offer::Swallowed,
             };
         }
-        at.queue.push_back(slot);
         at.waiting += 1;
         at.present += 1;
         self.level.change(now, 1, 1, 0);
         Offer::Queued
+    }
+
+    /// The attempt to which `offer` said that it waits.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, replica: u32, slot: u32) {
+        self.replicas[replica as usize].queue.push_back(slot);
     }
 
     /// The slot whose turn it is, if a worker is free for it. It may have been removed meanwhile:

@@ -21,6 +21,8 @@ use crate::engine::heap::Heap;
 const CHUNK: usize = 15;
 /// A slot with at most this many events is sorted at once.
 const SORT_AT_ONCE: u32 = 96;
+/// With fewer sorted events than this, a late one is put in its place among them.
+const INSERT_BELOW: usize = 32;
 const NONE: u32 = u32::MAX;
 const LEVELS: usize = 8;
 
@@ -72,11 +74,22 @@ impl Wheel {
     #[inline(always)]
     pub(super) fn push(&mut self, event: Event) {
         if event.nanos() <= self.limit {
-            self.late.push(event);
+            if self.sorted.len() < INSERT_BELOW {
+                self.insert(event);
+            } else {
+                self.late.push(event);
+            }
         } else {
             self.in_slots += 1;
             self.place(event);
         }
+    }
+
+    /// Puts an event into its place among few that are sorted.
+    #[inline(always)]
+    fn insert(&mut self, event: Event) {
+        let later = self.sorted.iter().rposition(|other| *other > event);
+        self.sorted.insert(later.map_or(0, |at| at + 1), event);
     }
 
     /// The earliest event, or `Event::NONE`.

@@ -1,1 +1,32 @@
-//! What shows on paper, before anything runs.
+//! What shows on paper, before anything runs: the scenario as meant, and worst-case arithmetic.
+//!
+//! None of this needs a simulation, and much of what goes wrong in outages can be read off here:
+//! attempts that multiply from layer to layer, callers that give up long before the layers below
+//! do, capacity that suffices only while nothing fails.
+
+mod explain;
+mod load;
+mod meant;
+mod meant_policy;
+mod shares;
+mod text;
+mod worst_case;
+
+pub use explain::Explanation;
+pub use explain::PolicyCase;
+pub use explain::explain;
+pub use explain::explanation;
+pub use load::LoadClass;
+pub use load::ServiceLoad;
+pub use meant::as_meant;
+pub use shares::Instances;
+pub use worst_case::Attempts;
+pub use worst_case::EdgeCase;
+pub use worst_case::LongestCall;
+pub use worst_case::WaitRow;
+pub use worst_case::attempts_per_call;
+pub use worst_case::attempts_per_request;
+pub use worst_case::edge_cases;
+pub use worst_case::longest_calls;
+pub use worst_case::schedule;
+pub use worst_case::waits_in_all;

@@ -43,6 +43,8 @@ pub fn simulate(
 pub struct Recorder {
     start: SimTime,
     window_ns: u64,
+    /// The start of the present window.
+    window_start: SimTime,
     populations: Vec<PopulationWindow>,
     services: Vec<ServiceWindow>,
     edges: Vec<EdgeWindow>,
@@ -64,6 +66,7 @@ impl Recorder {
         Self {
             start: SimTime::ZERO + model.run.warm_up,
             window_ns: window.as_nanos(),
+            window_start: SimTime::ZERO,
             populations: vec![PopulationWindow::default(); populations],
             services: vec![ServiceWindow::default(); services],
             edges: vec![EdgeWindow::default(); edges],
@@ -104,12 +107,11 @@ impl Recorder {
 
     /// The window in which a request was born: the present one, or one already closed.
     fn window_of(&mut self, population: usize, moment: SimTime) -> &mut PopulationWindow {
-        let window = (moment.as_nanos() / self.window_ns) as usize;
-        let closed = &mut self.series.populations;
-        match closed.get_mut(window * self.populations.len() + population) {
-            Some(row) => row,
-            None => &mut self.populations[population],
+        if moment >= self.window_start {
+            return &mut self.populations[population];
         }
+        let window = (moment.as_nanos() / self.window_ns) as usize;
+        &mut self.series.populations[window * self.populations.len() + population]
     }
 }
 
@@ -214,7 +216,7 @@ impl Observer for Recorder {
         self.services[service].crashes += 1;
     }
 
-    fn window_ends(&mut self, _now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {
+    fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {
         for (row, level) in self.services.iter_mut().zip(services) {
             row.busy_ns = level.busy_ns;
             row.waiting = level.waiting;
@@ -232,6 +234,7 @@ impl Observer for Recorder {
         series.services.extend_from_slice(&self.services);
         series.edges.extend_from_slice(&self.edges);
         series.windows += 1;
+        self.window_start = now;
         self.populations.fill(PopulationWindow::default());
         self.services.fill(ServiceWindow::default());
         self.edges.fill(EdgeWindow::default());

@@ -113,6 +113,13 @@ impl Backoff {
             Growth::Drawn(distribution) => (distribution.sample(draw).min(self.cap), second(draw)),
             _ => (self.window(retry), draw),
         };
+        self.spread(window, draw)
+    }
+
+    /// The wait that jitter makes of a window: what `wait` gives where the window is the retry's.
+    /// Decorrelated jitter has a window of its own, and leaves this one as it is.
+    #[inline]
+    pub fn spread(&self, window: Duration, draw: Draw) -> Duration {
         match self.jitter {
             Jitter::None | Jitter::Decorrelated => window,
             Jitter::Full => part(window, draw),

@@ -1,6 +1,6 @@
 //! A problem, its place in the text, and how it prints.
 //!
-//! Whoever finds a problem knows a byte range and nothing of files; the [`Source`] turns the range
+//! Whoever finds a problem knows a byte range and nothing of files; the `Source` turns the range
 //! into line, column and an excerpt once, when all problems are known. Excerpts are cut to a
 //! screen's width and stripped of control characters, so a hostile file cannot drive a terminal.
 

@@ -104,6 +104,10 @@ pub fn parse(file_name: &str, text: &[u8]) -> Result<Scenario, Vec<Diagnostic>> 
 fn read(source: &Source<'_>, fingerprint: String, problems: &mut Problems) -> Option<Scenario> {
     let root = tree::parse(source.text, problems)?;
     let mut allowance = Allowance::default();
+    if !allowance.pay(root.cost()) {
+        problems.push(Place::default(), "the scenario is too large: too many `gamma` tables");
+        return None;
+    }
     let base = validate::model(&root, source.text, &mut allowance, problems);
     let changed = match root.get("variants") {
         Some(node) if !node.is_null() => variants(node, &root, source, &mut allowance, problems),
@@ -164,7 +168,7 @@ fn variants<'t>(
         return Vec::new();
     }
     let base = merge::without(root, &["variants", "expect"]);
-    let base_size = base.size();
+    let base_cost = base.cost();
     let mut all = Vec::with_capacity(entries.len());
     for entry in entries {
         file::check_name(&entry.key, entry.place, problems);
@@ -175,7 +179,7 @@ fn variants<'t>(
                 "give this variant another name",
             );
         }
-        if !allowance.pay(base_size + entry.node.size()) {
+        if !allowance.pay(base_cost + entry.node.cost()) {
             problems.push_with(
                 entry.place,
                 "the variants make too large a scenario of this file",

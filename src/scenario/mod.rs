@@ -6,6 +6,7 @@
 
 pub mod defaults;
 pub mod diagnostic;
+mod fields;
 mod file;
 pub mod load;
 mod merge;

@@ -143,6 +143,20 @@ pub struct Population {
     pub deadline: Option<Duration>,
 }
 
+impl Population {
+    /// The mean arrival rate over `span` after the warm-up, in requests per second; a closed
+    /// population counts as if answers took no time.
+    pub fn mean_rate(&self, warm_up: Duration, span: Duration) -> f64 {
+        match &self.arrivals {
+            Arrivals::Open(open) => open.mean_rate(warm_up, warm_up.saturating_add(span)),
+            Arrivals::Closed { think } => {
+                let think = think.mean().as_secs_f64();
+                if think > 0.0 { f64::from(self.size) / think } else { 0.0 }
+            }
+        }
+    }
+}
+
 /// When requests are born.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -166,6 +180,33 @@ pub struct OpenArrivals {
     pub segments: Vec<RateSegment>,
     /// Requests born together.
     pub bursts: Vec<Burst>,
+}
+
+impl OpenArrivals {
+    /// The mean rate from `from` to `until` (since the start of the warm-up), bursts left out, in
+    /// requests per second; the rate at the start when the span is empty.
+    pub fn mean_rate(&self, from: Duration, until: Duration) -> f64 {
+        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
+        if until <= from {
+            return self.segments.first().map_or(0.0, |segment| segment.start.as_per_second());
+        }
+        let births: f64 = self.segments.iter().map(|segment| segment.births(from, until)).sum();
+        births / (until - from)
+    }
+}
+
+impl RateSegment {
+    /// The requests expected between two moments, in seconds.
+    fn births(&self, from: f64, until: f64) -> f64 {
+        let (start, end) = (self.from.as_secs_f64(), self.until.as_secs_f64());
+        let (a, b) = (start.max(from), end.min(until));
+        if a >= b {
+            return 0.0;
+        }
+        let (low, high) = (self.start.as_per_second(), self.end.as_per_second());
+        let rate = |t: f64| low + (high - low) * ((t - start) / (end - start));
+        (b - a) * (rate(a) + rate(b)) / 2.0
+    }
 }
 
 /// How arrivals lie around their rate.
@@ -529,6 +570,14 @@ impl Model {
             |policy: &Policy| policy.attempt_timeout.is_none() && policy.timeout.is_none();
         self.populations.iter().all(|population| population.deadline.is_none())
             && self.edges.iter().all(|edge| patient(&self.policies[edge.policy]))
+    }
+
+    /// The mean arrival rate of a population from the end of the warm-up to the first trigger (to
+    /// the horizon where there is none), in requests per second. A closed population counts as if
+    /// answers took no time, which is the most it can ask.
+    pub fn healthy_rate(&self, population: PopulationId) -> f64 {
+        let until = self.trigger_span().map_or(self.run.horizon, |(start, _)| start);
+        self.populations[population].mean_rate(self.run.warm_up, until)
     }
 
     /// The policy of an edge.

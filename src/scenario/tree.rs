@@ -23,6 +23,8 @@ use crate::scenario::diagnostic::quoted;
 const DEEPEST: usize = 32;
 /// Scalars, maps and lists of one file: far above any real one, and a fraction of a second's work.
 const MOST_VALUES: usize = 100_000;
+/// A gamma distribution builds a table, which costs as much as reading that many values.
+const GAMMA_COST: usize = 400;
 /// Bytes of one file.
 pub(super) const LARGEST_FILE: usize = 1 << 20;
 
@@ -84,13 +86,15 @@ impl Node {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// Values in the tree, this one included.
-    pub(super) fn size(&self) -> usize {
+    /// What reading the tree costs, in values: itself, those below, and the tables they need.
+    pub(super) fn cost(&self) -> usize {
         // Depth is bounded by `DEEPEST`, here and in everything merged from such trees.
+        let of_entry =
+            |entry: &Entry| entry.node.cost() + if entry.key == "gamma" { GAMMA_COST } else { 0 };
         1 + match &self.value {
             Value::Scalar { .. } => 0,
-            Value::List(items) => items.iter().map(Self::size).sum(),
-            Value::Map(entries) => entries.iter().map(|entry| entry.node.size()).sum(),
+            Value::List(items) => items.iter().map(Self::cost).sum(),
+            Value::Map(entries) => entries.iter().map(of_entry).sum(),
         }
     }
 

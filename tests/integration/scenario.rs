@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
+use stormlab::lint;
 use stormlab::policy::backoff::Growth;
 use stormlab::policy::backoff::Jitter;
 use stormlab::policy::outcome::ClassSet;
@@ -188,6 +189,128 @@ fn the_design_example_means_what_it_says() {
     assert_eq!(scenario.expect[3].measure, ExpectedMeasure::RecoveredAfterActionShare(within));
     let line = FAILOVER.lines().position(|line| line.contains("peak_ampl")).unwrap() + 1;
     assert_eq!(scenario.expect[2].line, line);
+}
+
+/// A file that uses every element of the language.
+const EVERYTHING: &str = r#"
+schema: 1
+name: everything
+run:
+  horizon: 40min
+  warm_up: 10s
+  window: 500ms
+  recovery: { window: 2min, hold: 4min, tolerance: 10%, baseline: 8min }
+  limits: { in_flight: 1_000, pending: 2_000, events: 3_000, memory: 4MiB, wall: 5min }
+clients:
+  web:
+    population: 7
+    arrivals: [ { schedule: { rates: [ { rate: 6/min }, { at: 5min, rate: 9/s, ramp: 30s }, { at: 20min, rate: 8/s } ] } }, { burst: { count: 5, at: 1s } } ]
+    calls: front
+    policy: bucket
+    deadline: 9s
+  steady: { arrivals: { constant: 40/s }, calls: front, policy: ratio }
+  people: { population: 3, users: { think: { uniform: { low: 1s, high: 3s } } }, calls: back }
+services:
+  front:
+    workers: 2
+    work: { empirical: [[25%, 1ms], [100%, 4ms]] }
+    queue: { limit: 0, order: lifo, when_full: drop, drop_expired: true }
+    cancellation: full
+    errors: { class: not_found, share: 1% }
+    overload: { crashes_at: { connections: 9 }, restarts_after: 3s }
+    balance: random
+    calls: [ { to: back, policy: other }, { to: back } ]
+  back: { workers: 3, work: { pareto: { mean: 2ms, alpha: 2.5 } }, overload: { cold: { work_factor: 1.5, lasts: 9s } }, cancellation: queue }
+links:
+  default: { latency: { gamma: { mean: 1ms, cv: 0.3 } }, loss: 2% }
+  "front -> back": { latency: { weibull: { mean: 1ms, shape: 1.7 } } }
+policies:
+  bucket:
+    attempt_timeout: { after: { exponential: 2s }, scope: queue }
+    timeout: 8s
+    retry:
+      max_attempts: unlimited
+      backoff: { linear: { base: 1s, step: 2s, cap: 20s } }
+      jitter: { plus_minus: 20% }
+      on: [transient, internal, breaker_open]
+      budget: { token_bucket: { max_tokens: 10, token_ratio: 0.1, counts: timeout, per: [group] } }
+    breaker: { window: { length: 30s, failure_share: 50%, minimum_calls: 20 }, open_for: 5s, probes: 2, late_results: count, counts: [internal], per: [target] }
+    bulkhead: { limit: 4, queue: 6, per: [] }
+    order: [timeout, breaker, retry, bulkhead, attempt_timeout]
+  ratio:
+    retry: { backoff: { drawn: { lognormal: { mean: 1s, cv: 0.5 } }, cap: 3s }, jitter: equal, budget: { ratio: { share: 20%, deposit: success, floor: 10/s, cap: 140, start: 20 } } }
+    breaker: { consecutive: 5, open_for: 10s }
+  other: { retry: { backoff: 300ms, jitter: decorrelated } }
+triggers:
+  - { at: 9min, lasts: 1min, service: back, effect: { slow: 4 } }
+  - { at: 8min, lasts: 1min, service: back, effect: { errors: { class: internal, share: 30% } } }
+  - { at: 10min, lasts: 1min, service: back, effect: { workers: 50% } }
+  - { at: 11min, lasts: 1min, service: front, effect: restart }
+  - { at: 12min, lasts: 1min, service: front, effect: hang }
+  - { at: 13min, lasts: 1min, clients: steady, effect: { surge: 3 } }
+operator:
+  - { at: 16min, flush: back }
+  - { at: 15min, restart: front }
+  - { at: 17min, set: { policies.other.retry.max_attempts: 1, clients.people.policy: ratio } }
+  - { at: 18min, set: { services.back.workers: 9, "links.people -> back.loss": 0 } }
+expect:
+  - { stuck_share: "<= 5%", lost_share: "<= 0.1", goodput_ratio_before: ">= 99%", control_healthy_share: ">= 95%" }
+  - { recovered_share: ">= 95%", within: 1min }
+  - { recovery_median: "<= 30s", recovery_restricted_mean: "<= 1min" }
+  - { finding: safe }
+  - { service: back, whole_amplification: "<= 2.5", goodput_ratio_during: ">= 0", goodput_ratio_after: ">= 90%" }
+"#;
+
+#[test]
+fn every_element_of_the_language_is_understood() {
+    let scenario = valid(EVERYTHING);
+    let model = &scenario.variants[0].model;
+    let starts: Vec<_> = model.triggers.iter().map(|t| t.at.as_secs_f64() / 60.0).collect();
+    assert_eq!(starts, [8.0, 9.0, 10.0, 11.0, 12.0, 13.0], "by time");
+    let acts: Vec<_> = model.operator.iter().map(|a| a.at.as_secs_f64() / 60.0).collect();
+    assert_eq!(acts, [15.0, 16.0, 17.0, 18.0], "by time");
+    let Deed::Set { model: last, .. } = &model.operator[3].what else { panic!("set") };
+    assert_eq!(last.services[1].workers, 9);
+    let other = last.policies.iter().find(|policy| policy.name == "other").unwrap();
+    let attempts = other.retry.as_ref().unwrap().max_attempts;
+    assert_eq!(attempts, Some(1), "a later `set` builds on the earlier one");
+    let none = model.policies.last().unwrap();
+    assert_eq!((none.name.as_str(), none.order.len()), ("none", 0));
+    assert_eq!(scenario.expect.len(), 11);
+}
+
+#[test]
+fn what_explain_prints_is_a_scenario_that_means_the_same() {
+    for text in [FAILOVER, EVERYTHING] {
+        let scenario = valid(text);
+        for variant in &scenario.variants {
+            let printed = lint::explain(&scenario, &variant.name);
+            let again = valid(&printed);
+            let same = again.variants[0].model == variant.model;
+            assert!(same, "{}\n{:#?}\n{:#?}", printed, again.variants[0].model, variant.model);
+        }
+    }
+}
+
+#[test]
+fn explain_says_what_shows_on_paper() {
+    let scenario = valid(FAILOVER);
+    let text = lint::explain(&scenario, "base");
+    for expected in [
+        "  limit: unlimited  # default",
+        "# database: vulnerable. 25/s against 250/s: 10% busy without retries, 640% with every attempt used.",
+        "#   One request makes up to 64 attempts here.",
+        "# orders -> repository (thrice): 4 attempts, at most 22s.",
+        "#   Whoever waits for orders gives up after 2s while this call may go on for 22s: orphaned work.",
+        "#       3        8s        8s        8s        8s",
+    ] {
+        assert!(text.lines().any(|line| line.ends_with(expected)), "{expected}\n{text}");
+    }
+    assert!(lint::explain(&scenario, "nobody").contains("there are: base, full-jitter, operator"));
+    let found = lint::explanation(&scenario, "base").unwrap();
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["services"][3]["attempts_per_request"], 64);
+    assert_eq!(json["services"][3]["class"], "vulnerable");
 }
 
 #[test]
@@ -436,13 +559,14 @@ proptest! {
     /// Neither do small changes to a valid file, which get much further.
     #[test]
     fn mutated_scenarios_are_safe(
+        everything in any::<bool>(),
         edits in proptest::collection::vec((any::<proptest::sample::Index>(), 0usize..24, 0usize..40), 1..6)
     ) {
         const PIECES: [&str; 24] = [
             "", "\n", " ", ":", "- ", "{", "}", "[", "]", "\"", "'", "#", "&a ", "*a", "!x ", "| ",
             "> ", "null", "-1", "1e999", "999999999d", "unlimited", "\u{202e}", "ä",
         ];
-        let mut text = FAILOVER.to_owned();
+        let mut text = if everything { EVERYTHING } else { FAILOVER }.to_owned();
         for (at, piece, cut) in edits {
             let mut start = at.index(text.len().max(1));
             while !text.is_char_boundary(start) { start -= 1; }
@@ -450,12 +574,14 @@ proptest! {
             while !text.is_char_boundary(end) { end -= 1; }
             text.replace_range(start..end.max(start), PIECES[piece]);
         }
-        if let Err(found) = parse(&text) {
-            prop_assert!(!found.is_empty());
-            for problem in found {
+        match parse(&text) {
+            Ok(scenario) => for variant in &scenario.variants {
+                lint::explain(&scenario, &variant.name);
+            },
+            Err(found) => for problem in found {
                 let hides = problem.to_string().contains('\u{202e}');
                 prop_assert!(!hides);
-            }
+            },
         }
     }
 }

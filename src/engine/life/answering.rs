@@ -1,5 +1,6 @@
 //! The answering side: an attempt arrives, waits, is worked on, calls further, and is answered.
 
+use crate::engine::caller::Call;
 use crate::engine::caller::NOBODY;
 use crate::engine::caller::Parent;
 use crate::engine::event::Kind;
@@ -17,6 +18,8 @@ use crate::scenario::model::Cancellation;
 use crate::scenario::model::Errors;
 use crate::scenario::model::Service;
 use crate::units::Draw;
+use crate::units::Duration;
+use crate::units::SimTime;
 
 /// The step of the key of a handler's first call; the step of a client's only call is 0, those of
 /// attempts are their numbers.
@@ -26,37 +29,85 @@ impl<'p, O: Observer> Life<'p, O> {
     /// R5: an attempt reaches a replica, which starts it, queues it, or turns it away.
     pub(super) fn arrive(&mut self, slot: u32) {
         let now = self.calendar.now();
-        let Attempt { service, replica, reason, stage, .. } = self.attempts[slot];
-        let service = service as usize;
-        let replica = u32::from(replica);
-        self.servers[service].audit.reached += 1;
-        self.observer.reached(now, service, reason);
-        if stage == Stage::Recalled {
-            return self.refuse(slot, service, None);
-        }
-        self.attempts[slot].arrived_at = now;
-        match self.servers[service].offer(now, replica, slot) {
-            Offer::Started => self.work(slot, service),
-            Offer::Queued => self.attempts[slot].stage = Stage::Waiting,
-            Offer::Down => return self.refuse(slot, service, Some(Class::Unavailable)),
-            Offer::Full => return self.refuse(slot, service, Some(Class::Overloaded)),
-            Offer::Swallowed => return self.refuse(slot, service, None),
-        }
-        self.servers[service].audit.admitted += 1;
-        let crashes_at =
-            self.servers[service].settings.overload.and_then(|overload| overload.crashes_at);
-        if crashes_at.is_some_and(|limit| self.servers[service].present(replica) >= limit) {
-            self.crash(service, replica);
+        let attempt = &mut self.attempts[slot];
+        attempt.arrived_at = now;
+        let attempt = *attempt;
+        match self.offer(&attempt) {
+            Ok(offer) => self.let_into(slot, offer, &attempt),
+            Err(Some(class)) => self.reply(slot, Err(class)),
+            Err(None) => self.forget(slot),
         }
     }
 
-    /// An attempt is turned away: the caller hears of it, or nothing.
-    fn refuse(&mut self, slot: u32, service: usize, class: Option<Class>) {
-        self.servers[service].audit.refused += 1;
-        self.observer.refused(self.calendar.now(), service, class);
-        match class {
-            Some(class) => self.reply(slot, Err(class)),
-            None => self.forget(slot),
+    /// The same for an attempt that had no way to go, at an instant at which nothing else happens:
+    /// one that is turned away never needs a slot.
+    #[inline(always)]
+    pub(super) fn arrive_at_once(
+        &mut self,
+        attempt: Attempt,
+        deadline: SimTime,
+        call: &Call,
+        edge: &EdgePlan,
+    ) {
+        match self.offer(&attempt) {
+            Ok(offer) => {
+                self.set_attempt_timer(attempt.caller, call, edge);
+                let slot = self.keep(attempt, deadline);
+                self.let_into(slot, offer, &attempt);
+            }
+            Err(Some(class)) if edge.loss.is_none() => {
+                self.settle(attempt.caller, edge.layers.len(), Err(class));
+            }
+            Err(Some(class)) => {
+                self.set_attempt_timer(attempt.caller, call, edge);
+                let slot = self.keep(attempt, deadline);
+                self.reply(slot, Err(class));
+            }
+            // The caller hears nothing, and waits on.
+            Err(None) => self.set_attempt_timer(attempt.caller, call, edge),
+        }
+    }
+
+    /// Is an attempt let in, or what does its caller hear?
+    #[inline(always)]
+    fn offer(&mut self, attempt: &Attempt) -> Result<Offer, Option<Class>> {
+        let now = self.calendar.now();
+        let service = attempt.service as usize;
+        self.observer.reached(now, service, attempt.reason);
+        let server = &mut self.servers[service];
+        let offer = match attempt.stage {
+            Stage::Recalled => Offer::Swallowed,
+            _ => server.offer(now, u32::from(attempt.replica)),
+        };
+        let refusal = match offer {
+            Offer::Started | Offer::Queued => {
+                server.audit.admitted += 1;
+                return Ok(offer);
+            }
+            Offer::Down => Some(Class::Unavailable),
+            Offer::Full => Some(Class::Overloaded),
+            Offer::Swallowed => None,
+        };
+        server.audit.refused += 1;
+        self.observer.refused(now, service, refusal);
+        Err(refusal)
+    }
+
+    /// An attempt that is let in is worked on or waits; too many, and the replica crashes.
+    #[inline(always)]
+    fn let_into(&mut self, slot: u32, offer: Offer, attempt: &Attempt) {
+        let (service, replica) = (attempt.service as usize, u32::from(attempt.replica));
+        if offer == Offer::Started {
+            self.work(slot, service);
+        } else {
+            self.servers[service].enqueue(replica, slot);
+            self.attempts[slot].stage = Stage::Waiting;
+        }
+        let server = &self.servers[service];
+        if let Some(overload) = &server.settings.overload
+            && overload.crashes_at.is_some_and(|limit| server.present(replica) >= limit)
+        {
+            self.crash(service, replica);
         }
     }
 
@@ -186,9 +237,24 @@ impl<'p, O: Observer> Life<'p, O> {
         self.servers[service].audit.stayed += u128::from(stay);
         self.observer.answered(now, service, arrived_at, outcome.is_ok());
         self.leave(slot, service, with_worker);
-        self.reply(slot, outcome);
         if with_worker {
             self.take_next(service, u32::from(replica));
+        }
+        self.reply_last(slot, outcome);
+    }
+
+    /// A reply, as the last thing that an event leads to: without a way to go, and when nothing
+    /// else happens at this instant, it is heard at once.
+    #[inline(always)]
+    fn reply_last(&mut self, slot: u32, outcome: Result<(), Class>) {
+        let Attempt { caller, edge, .. } = self.attempts[slot];
+        let edge = self.edge(edge);
+        let no_way = edge.constant_latency == Some(Duration::ZERO) && edge.loss.is_none();
+        if no_way && !is_gone(caller) && self.is_quiet() {
+            self.release_attempt(slot);
+            self.settle_from_inside(caller, outcome);
+        } else {
+            self.reply(slot, outcome);
         }
     }
 

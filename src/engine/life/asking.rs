@@ -17,8 +17,11 @@ use crate::engine::observe::LimitKind;
 use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
+use crate::engine::plan::RetryPlan;
+use crate::engine::plan::Shared;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Settled;
+use crate::policy::budget::BudgetConfig;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
@@ -26,7 +29,6 @@ use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
-use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -70,62 +72,72 @@ impl<'p, O: Observer> Life<'p, O> {
             self.attempts[attempt].child = slot;
         }
         self.observer.call_began(self.calendar.now(), edge);
-        self.walk(slot, 0);
+        self.walk(slot, self.calls[slot], 0);
     }
 
     /// R3: a call walks its policy from layer `from` inwards; whoever comes through is sent.
-    fn walk(&mut self, slot: u32, from: usize) {
-        let now = self.calendar.now();
-        let call = self.calls[slot];
+    /// `call` is the record in `slot`, which has been read already.
+    #[inline]
+    fn walk(&mut self, slot: u32, mut call: Call, from: usize) {
         let edge = self.edge_of(&call);
-        for index in from..edge.layers.len() {
-            match edge.layers[index] {
-                Layer::Bulkhead => match self.enter_bulkhead(slot, &call, edge) {
+        if edge.is_plain {
+            if call.tries == 0 {
+                call.tries = 1;
+                self.calls[slot].tries = 1;
+            }
+            self.send(slot, &call, edge);
+        } else if self.walk_layers(slot, &mut call, edge, from) {
+            self.send(slot, &call, edge);
+        }
+    }
+
+    /// The walk through any layers; `false`: one of them held or rejected the call.
+    fn walk_layers(&mut self, slot: u32, call: &mut Call, edge: &EdgePlan, from: usize) -> bool {
+        for (index, layer) in edge.layers.iter().enumerate().skip(from) {
+            match layer {
+                Layer::Bulkhead => match self.enter_bulkhead(slot, call, edge) {
                     Entry::Admitted => self.calls[slot].flags.set(Flags::PLACE),
                     Entry::Queued => {
                         self.calls[slot].flags.set(Flags::IN_LINE);
-                        return;
+                        return false;
                     }
                     Entry::Rejected => return self.reject(slot, index, Class::BulkheadFull),
                 },
                 Layer::Timeout => {
                     let timer = self.calendar.after(edge.timeout, Kind::CallTimesOut, slot);
                     let memory = &mut self.memories[slot as usize];
-                    memory.ends_at = now + edge.timeout;
+                    memory.ends_at = self.calendar.now() + edge.timeout;
                     memory.timer = timer;
                 }
-                Layer::Retry => self.begin_try(slot, &call, edge),
-                Layer::Breaker => {
-                    let Some(breaker) = &edge.breaker else { continue };
-                    let index_of_state = breaker.index(self.instance_of(call.parent));
-                    let state = self.states[self.states_of[call.plan as usize]]
-                        .breakers
-                        .get(index_of_state, Breaker::default);
-                    let Some(permit) = state.admit(&breaker.config, now) else {
-                        return self.reject(slot, index, Class::BreakerOpen);
-                    };
-                    self.memories[slot as usize].permit = Some(permit);
-                    self.calls[slot].flags.set(Flags::PERMIT);
+                Layer::Retry => {
+                    call.tries = 1;
+                    self.calls[slot].tries = 1;
+                    self.pay_in(call, edge);
                 }
-                Layer::AttemptTimeout => self.set_attempt_timer(slot, edge),
+                Layer::Breaker => {
+                    if !self.ask_breaker(slot, call, edge) {
+                        return self.reject(slot, index, Class::BreakerOpen);
+                    }
+                }
+                // Innermost of all: its time runs from when the attempt is sent.
+                Layer::AttemptTimeout => {}
             }
         }
-        self.send(slot, edge);
+        true
     }
 
     /// A layer turned the call or the try away: an outcome, but not an attempt.
-    fn reject(&mut self, slot: u32, layer: usize, class: Class) {
+    fn reject(&mut self, slot: u32, layer: usize, class: Class) -> bool {
         let edge = self.calls[slot].edge as usize;
         self.observer.rejected(self.calendar.now(), edge, class);
         self.settle(slot, layer, Err(class));
+        false
     }
 
-    /// The retry layer lets another try through.
+    /// A call begins its first try: budgets that calls pay for are paid.
     #[inline(always)]
-    fn begin_try(&mut self, slot: u32, call: &Call, edge: &EdgePlan) {
-        self.calls[slot].tries += 1;
-        if call.tries == 0
-            && let Some(retry) = &edge.retry
+    fn pay_in(&mut self, call: &Call, edge: &EdgePlan) {
+        if let Some(retry) = &edge.retry
             && let Some(budget) = &retry.budget
         {
             let index = budget.index(self.instance_of(call.parent));
@@ -135,16 +147,29 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
+    /// Does the breaker let a call or a try through?
+    fn ask_breaker(&mut self, slot: u32, call: &Call, edge: &EdgePlan) -> bool {
+        let Some(breaker) = &edge.breaker else { return true };
+        let index = breaker.index(self.instance_of(call.parent));
+        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let state = states.breakers.get(index, Breaker::default);
+        let permit = state.admit(&breaker.config, self.calendar.now());
+        self.memories[slot as usize].permit = permit;
+        if permit.is_some() {
+            self.calls[slot].flags.set(Flags::PERMIT);
+        }
+        permit.is_some()
+    }
+
     /// The time of an attempt begins to run.
     #[inline(always)]
-    fn set_attempt_timer(&mut self, slot: u32, edge: &EdgePlan) {
+    pub(super) fn set_attempt_timer(&mut self, slot: u32, call: &Call, edge: &EdgePlan) {
         let timer = match (edge.constant_timeout, &edge.attempt_timeout) {
             (Some(span), _) => {
                 self.calendar.after_in_ring(edge.ring, span, Kind::AttemptTimesOut, slot)
             }
             (None, Some(timeout)) => {
-                let Call { key, tries, .. } = self.calls[slot];
-                let draw = self.keys.draw(Purpose::AttemptTimeout, key, tries);
+                let draw = self.keys.draw(Purpose::AttemptTimeout, call.key, call.tries);
                 self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
             }
             (None, None) => return,
@@ -152,18 +177,11 @@ impl<'p, O: Observer> Life<'p, O> {
         self.calls[slot].timer = timer;
     }
 
-    /// The time of an attempt no longer runs.
-    #[inline(always)]
-    fn disarm(&mut self, slot: u32, edge: &EdgePlan) {
-        let timer = std::mem::take(&mut self.calls[slot].timer);
-        self.calendar.take_back(edge.ring, timer);
-    }
-
     /// R4: an attempt is sent to one replica, and may be lost on the way.
     #[inline(always)]
-    fn send(&mut self, slot: u32, edge: &'p EdgePlan) {
+    fn send(&mut self, slot: u32, call: &Call, edge: &'p EdgePlan) {
         let now = self.calendar.now();
-        let Call { key, parent, tries, edge: edge_index, reason, .. } = self.calls[slot];
+        let Call { key, parent, tries, edge: edge_index, reason, .. } = *call;
         let deadline = self.deadline_of(parent);
         if now >= deadline {
             self.settle(slot, edge.layers.len(), Err(Class::DeadlinePassed));
@@ -175,10 +193,11 @@ impl<'p, O: Observer> Life<'p, O> {
             && loss.happens(self.keys.draw(Purpose::Loss, key, 0))
         {
             self.audit.lost += 1;
+            self.set_attempt_timer(slot, call, edge);
             return;
         }
         let replica = self.choose_replica(edge_index as usize, edge, key);
-        let attempt = self.attempts.insert(Attempt {
+        let attempt = Attempt {
             key,
             arrived_at: now,
             started_at: now,
@@ -193,16 +212,29 @@ impl<'p, O: Observer> Life<'p, O> {
             holds_worker: false,
             reason,
             failure: None,
-        });
-        if self.has_deadlines {
-            if self.deadlines.len() <= attempt as usize {
-                self.deadlines.resize(attempt as usize + 1, SimTime::NEVER);
-            }
-            self.deadlines[attempt as usize] = deadline;
-        }
-        self.calls[slot].attempt = attempt;
+        };
         let latency = self.latency(edge, Purpose::Latency, key);
-        self.calendar.after(latency, Kind::AttemptArrives, attempt);
+        if latency.is_zero() && self.is_quiet() {
+            self.arrive_at_once(attempt, deadline, call, edge);
+        } else {
+            self.set_attempt_timer(slot, call, edge);
+            let attempt = self.keep(attempt, deadline);
+            self.calendar.after(latency, Kind::AttemptArrives, attempt);
+        }
+    }
+
+    /// Gives an attempt a slot.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, attempt: Attempt, deadline: SimTime) -> u32 {
+        let slot = self.attempts.insert(attempt);
+        if self.has_deadlines {
+            if self.deadlines.len() <= slot as usize {
+                self.deadlines.resize(slot as usize + 1, SimTime::NEVER);
+            }
+            self.deadlines[slot as usize] = deadline;
+        }
+        self.calls[attempt.caller].attempt = slot;
+        slot
     }
 
     #[inline(always)]
@@ -238,138 +270,208 @@ impl<'p, O: Observer> Life<'p, O> {
         if is_gone(caller) {
             return;
         }
-        self.calls[caller].attempt = NOBODY;
-        let layers = self.edge_of(&self.calls[caller]).layers.len();
-        self.settle(caller, layers, failure.map_or(Ok(()), Err));
+        self.settle_from_inside(caller, failure.map_or(Ok(()), Err));
+    }
+
+    /// The attempt that is out has an outcome.
+    #[inline(always)]
+    pub(super) fn settle_from_inside(&mut self, slot: u32, outcome: Result<(), Class>) {
+        self.calls[slot].attempt = NOBODY;
+        let layers = self.edge_of(&self.calls[slot]).layers.len();
+        self.settle(slot, layers, outcome);
+    }
+
+    /// Does nothing else happen at this instant?
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.calendar.is_quiet() && self.called.is_empty()
     }
 
     /// R10: an outcome walks the layers outwards, from below layer `from`.
     pub(super) fn settle(&mut self, slot: u32, from: usize, outcome: Result<(), Class>) {
-        let now = self.calendar.now();
         let call = self.calls[slot];
         let edge = self.edge_of(&call);
-        let mut cause = cause_of(outcome);
+        let decision = if edge.is_plain {
+            self.calendar.take_back(edge.ring, call.timer);
+            self.calls[slot].timer = 0;
+            self.decide(slot, &call, edge, outcome)
+        } else {
+            self.settle_layers(slot, &call, edge, from, outcome)
+        };
+        let cause = match decision {
+            Decision::Wait(wait) => return self.back_off(slot, &call, wait, outcome),
+            Decision::End(cause) => cause,
+        };
+        self.calls.free(slot);
+        match call.parent.slot() {
+            Ok(request) => {
+                let cause = |class| cause.unwrap_or(cause_of(class));
+                self.end_request(request, outcome.map_err(cause));
+            }
+            Err(attempt) => self.handler_hears(attempt, outcome),
+        }
+    }
+
+    /// The walk outwards through any layers, up to a retry that is granted.
+    #[inline(never)]
+    fn settle_layers(
+        &mut self,
+        slot: u32,
+        call: &Call,
+        edge: &EdgePlan,
+        from: usize,
+        outcome: Result<(), Class>,
+    ) -> Decision {
+        let mut cause = None;
         for layer in edge.layers[..from].iter().rev() {
             match layer {
-                Layer::AttemptTimeout => self.disarm(slot, edge),
+                Layer::AttemptTimeout => {
+                    self.calendar.take_back(edge.ring, call.timer);
+                    self.calls[slot].timer = 0;
+                }
                 Layer::Breaker => self.settle_breaker(slot, outcome),
-                Layer::Retry => match self.decide(slot, edge, outcome) {
-                    Decision::Wait(wait) => return self.back_off(slot, wait, outcome),
+                Layer::Retry => match self.decide(slot, call, edge, outcome) {
                     Decision::End(end) => cause = end,
+                    wait @ Decision::Wait(_) => return wait,
                 },
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
                 Layer::Bulkhead => self.leave_bulkhead(slot),
             }
         }
-        self.calls.free(slot);
-        debug_assert!(now == self.calendar.now());
-        match call.parent.slot() {
-            Ok(request) => self.end_request(request, outcome.map_err(|_| cause)),
-            Err(attempt) => self.handler_hears(attempt, outcome),
-        }
+        Decision::End(cause)
     }
 
     /// R10: what the retry layer makes of an outcome.
     #[inline(always)]
-    fn decide(&mut self, slot: u32, edge: &EdgePlan, outcome: Result<(), Class>) -> Decision {
-        let now = self.calendar.now();
-        let call = self.calls[slot];
-        let deadline = self.deadline_of(call.parent);
-        let Some(retry) = &edge.retry else { return Decision::End(cause_of(outcome)) };
-        let instance = if retry.budget.is_some() { self.instance_of(call.parent) } else { 0 };
-        let states = self.states_of[call.plan as usize];
-        let mut budget = retry.budget.as_ref().map(|budget| {
-            let state = self.states[states].budget(budget.index(instance), &budget.config);
-            (state, &budget.config)
-        });
-        let class = match outcome {
-            Ok(()) => {
-                if let Some((state, config)) = &mut budget {
-                    state.attempt_succeeded(config, now, call.tries == 1);
-                }
-                return Decision::End(Cause::Attempts);
-            }
-            Err(class) => class,
-        };
-        if let Some((state, config)) = &mut budget {
-            state.attempt_failed(config, now, class);
+    fn decide(
+        &mut self,
+        slot: u32,
+        call: &Call,
+        edge: &EdgePlan,
+        outcome: Result<(), Class>,
+    ) -> Decision {
+        let Some(retry) = &edge.retry else { return Decision::End(None) };
+        if let Some(budget) = &retry.budget {
+            self.tell_budget(call, budget, outcome);
         }
+        let Err(class) = outcome else { return Decision::End(None) };
         self.audit.failures += 1;
         if !retry.on.contains(class) {
-            return Decision::End(match cause_of(outcome) {
-                Cause::Attempts => Cause::NotRetried,
-                local => local,
-            });
+            let cause = cause_of(class);
+            let not_local = cause == Cause::Attempts;
+            return Decision::End(Some(if not_local { Cause::NotRetried } else { cause }));
         }
         if call.tries >= retry.max_attempts {
-            return Decision::End(Cause::Attempts);
+            return Decision::End(Some(Cause::Attempts));
         }
-        let draw = if retry.rigid {
-            Draw::MIDDLE
-        } else {
-            self.keys.draw(Purpose::Backoff, call.key, call.tries)
-        };
-        let wait = if retry.decorrelated {
-            let memory = &mut self.memories[slot as usize];
-            let wait = retry.backoff.wait(call.tries, memory.previous_wait, draw);
-            memory.previous_wait = Some(wait);
-            wait
-        } else {
-            retry.backoff.wait(call.tries, None, draw)
-        };
-        if edge.timeout != Duration::MAX && now + wait >= self.memories[slot as usize].ends_at {
-            return Decision::End(Cause::Time);
+        let wait = self.wait_before_retry(slot, call, retry);
+        let at = self.calendar.now() + wait;
+        let too_late = (edge.timeout != Duration::MAX
+            && at >= self.memories[slot as usize].ends_at)
+            || (self.has_deadlines && at >= self.deadline_of(call.parent));
+        if too_late {
+            return Decision::End(Some(Cause::Time));
         }
-        if now + wait >= deadline {
-            return Decision::End(Cause::Time);
-        }
-        if let Some((state, config)) = &mut budget
-            && !state.may_retry(config, now)
+        if let Some(budget) = &retry.budget
+            && !self.withdraw(call, budget)
         {
-            self.observer.denied(now, call.edge as usize);
-            return Decision::End(Cause::Budget);
+            return Decision::End(Some(Cause::Budget));
         }
         Decision::Wait(wait)
     }
 
+    /// How long the next try is to wait.
+    #[inline(always)]
+    fn wait_before_retry(&mut self, slot: u32, call: &Call, retry: &RetryPlan) -> Duration {
+        let known = retry.windows.get(call.tries as usize - 1);
+        if let Some(window) = known
+            && retry.rigid
+        {
+            return *window;
+        }
+        let draw = self.keys.draw(Purpose::Backoff, call.key, call.tries);
+        match known {
+            Some(window) => retry.backoff.spread(*window, draw),
+            None if retry.decorrelated => {
+                let memory = &mut self.memories[slot as usize];
+                let wait = retry.backoff.wait(call.tries, memory.previous_wait, draw);
+                memory.previous_wait = Some(wait);
+                wait
+            }
+            None => retry.backoff.wait(call.tries, None, draw),
+        }
+    }
+
+    /// The budget hears of every outcome.
+    fn tell_budget(
+        &mut self,
+        call: &Call,
+        budget: &Shared<BudgetConfig>,
+        outcome: Result<(), Class>,
+    ) {
+        let now = self.calendar.now();
+        let index = budget.index(self.instance_of(call.parent));
+        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let state = states.budget(index, &budget.config);
+        match outcome {
+            Ok(()) => state.attempt_succeeded(&budget.config, now, call.tries == 1),
+            Err(class) => state.attempt_failed(&budget.config, now, class),
+        }
+    }
+
+    /// Does the budget pay for a retry?
+    fn withdraw(&mut self, call: &Call, budget: &Shared<BudgetConfig>) -> bool {
+        let now = self.calendar.now();
+        let index = budget.index(self.instance_of(call.parent));
+        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let paid = states.budget(index, &budget.config).may_retry(&budget.config, now);
+        if !paid {
+            self.observer.denied(now, call.edge as usize);
+        }
+        paid
+    }
+
     /// Exactly one next try is scheduled.
     #[inline(always)]
-    fn back_off(&mut self, slot: u32, wait: Duration, outcome: Result<(), Class>) {
+    fn back_off(&mut self, slot: u32, call: &Call, wait: Duration, outcome: Result<(), Class>) {
         let now = self.calendar.now();
-        self.audit.granted += 1;
         let timer = self.calendar.after(wait, Kind::RetryDue, slot);
-        if wait.is_zero()
-            && let Some(memory) = self.memories.get_mut(slot as usize)
-        {
+        if wait.is_zero() {
+            self.count_chain(slot, now);
+        }
+        let record = &mut self.calls[slot];
+        record.timer = timer;
+        record.flags.set(Flags::BACKING_OFF);
+        if let Err(class) = outcome {
+            record.reason = Reason::after(class);
+        }
+        self.audit.granted += 1;
+        self.observer.backs_off(now, call.edge as usize, wait);
+        self.edge_levels[call.edge as usize].enter(now);
+    }
+
+    /// A try follows the last without a wait: so many in a row without a step in time are a loop.
+    fn count_chain(&mut self, slot: u32, now: SimTime) {
+        if let Some(memory) = self.memories.get_mut(slot as usize) {
             memory.chain = if memory.chained_at == now { memory.chain + 1 } else { 1 };
             memory.chained_at = now;
             if memory.chain > LONGEST_CHAIN {
                 self.stopped_by = Some(LimitKind::NoProgress);
             }
         }
-        let call = &mut self.calls[slot];
-        call.timer = timer;
-        call.flags.set(Flags::BACKING_OFF);
-        if let Err(class) = outcome {
-            call.reason = Reason::after(class);
-        }
-        let edge = call.edge as usize;
-        self.observer.backs_off(now, edge, wait);
-        self.change_backing_off(edge, 1);
     }
 
     /// A back-off is over.
     pub(super) fn retry(&mut self, slot: u32) {
         let call = &mut self.calls[slot];
         call.timer = 0;
+        call.tries += 1;
         call.flags.take(Flags::BACKING_OFF);
-        let edge = call.edge as usize;
         let call = *call;
         self.audit.retried += 1;
-        self.change_backing_off(edge, -1);
-        let layers = &self.edge_of(&call).layers;
-        let at = layers.iter().position(|layer| *layer == Layer::Retry).unwrap_or(0);
-        self.walk(slot, at);
+        self.edge_levels[call.edge as usize].leave(self.calendar.now());
+        let after_retry = self.edge_of(&call).retry_at + 1;
+        self.walk(slot, call, after_retry);
     }
 
     /// The time of an attempt has run out: the caller stops listening for it.
@@ -432,7 +534,7 @@ impl<'p, O: Observer> Life<'p, O> {
                     if self.calls[slot].flags.take(Flags::BACKING_OFF) {
                         self.calls[slot].timer = 0;
                         self.audit.cut_short += 1;
-                        self.change_backing_off(call.edge as usize, -1);
+                        self.edge_levels[call.edge as usize].leave(self.calendar.now());
                     }
                 }
             }
@@ -516,7 +618,7 @@ impl<'p, O: Observer> Life<'p, O> {
             flags.set(Flags::PLACE);
             let call = self.calls[slot];
             let at = self.position(&call, Layer::Bulkhead);
-            self.walk(slot, at + 1);
+            self.walk(slot, call, at + 1);
         }
     }
 
@@ -538,30 +640,22 @@ impl<'p, O: Observer> Life<'p, O> {
         let layers = &self.edge_of(call).layers;
         layers.iter().position(|other| *other == layer).unwrap_or(layers.len())
     }
-
-    fn change_backing_off(&mut self, edge: usize, by: i32) {
-        let now = self.calendar.now();
-        let level = &mut self.edge_levels[edge];
-        level.integrate(now);
-        level.now = level.now.wrapping_add_signed(by);
-        self.audit.back_off_changed(now, by);
-    }
 }
 
 /// What the retry layer decides.
 enum Decision {
     /// Another try, after this wait.
     Wait(Duration),
-    /// The call ends; the cause, if it failed.
-    End(Cause),
+    /// The call ends; the cause, where the retry layer knows it.
+    End(Option<Cause>),
 }
 
 /// Why a call fails whose last outcome nobody retries.
-fn cause_of(outcome: Result<(), Class>) -> Cause {
-    match outcome {
-        Err(Class::BreakerOpen) => Cause::Breaker,
-        Err(Class::BulkheadFull) => Cause::Bulkhead,
-        Err(Class::DeadlinePassed) => Cause::Time,
+fn cause_of(class: Class) -> Cause {
+    match class {
+        Class::BreakerOpen => Cause::Breaker,
+        Class::BulkheadFull => Cause::Bulkhead,
+        Class::DeadlinePassed => Cause::Time,
         _ => Cause::Attempts,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::audit::Left;
 use crate::engine::audit::ServiceLeft;
+use crate::engine::life::BackingOff;
 use crate::engine::life::Life;
 use crate::engine::life::Stage;
 use crate::engine::observe::Observer;
@@ -13,6 +14,8 @@ impl<O: Observer> Life<'_, O> {
         let mut left = Left {
             requests: self.requests.len() as u64,
             backing_off: self.edge_levels.iter().map(|level| u64::from(level.now)).sum(),
+            back_off_integral: self.sum_of_levels(|level| level.integral(end)),
+            back_off_stays: self.sum_of_levels(|level| level.stays(end)),
             services: vec![ServiceLeft::default(); self.servers.len()],
             calendar: self.calendar.counts(),
             pending: self.calendar.pending() as u64,
@@ -42,6 +45,10 @@ impl<O: Observer> Life<'_, O> {
                 Stage::Removed | Stage::Replying | Stage::Over => {}
             }
         }
-        self.audit.close(end, &left)
+        self.audit.close(&left)
+    }
+
+    fn sum_of_levels(&self, of: impl Fn(&BackingOff) -> u64) -> u64 {
+        self.edge_levels.iter().map(of).fold(0, u64::wrapping_add)
     }
 }

@@ -1,6 +1,5 @@
 //! Disturbances begin and are lifted, people act, replicas come back, windows end.
 
-use crate::engine::life::BackingOff;
 use crate::engine::life::Life;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Observer;
@@ -10,7 +9,6 @@ use crate::policy::outcome::Class;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Effect;
 use crate::units::Duration;
-use crate::units::SimTime;
 
 impl<O: Observer> Life<'_, O> {
     pub(super) fn control(&mut self, control: Control) {
@@ -131,12 +129,11 @@ impl<O: Observer> Life<'_, O> {
             *level = server.end_window(now);
         }
         for edge in 0..self.edge_levels.len() {
-            self.edge_levels[edge].integrate(now);
             let (breakers, breakers_open) = self.breakers_of(edge);
-            let BackingOff { now: backing_off, window_ns, .. } = self.edge_levels[edge];
-            self.edge_levels[edge].window_ns = 0;
+            let level = &mut self.edge_levels[edge];
+            let backing_off_ns = level.end_window(now);
             self.edge_snapshot[edge] =
-                EdgeLevel { backing_off, backing_off_ns: window_ns, breakers_open, breakers };
+                EdgeLevel { backing_off: level.now, backing_off_ns, breakers_open, breakers };
         }
         self.observer.window_ends(now, &self.service_snapshot, &self.edge_snapshot);
     }
@@ -155,13 +152,5 @@ impl<O: Observer> Life<'_, O> {
             }
         }
         (used, open)
-    }
-}
-
-impl BackingOff {
-    /// Adds the time since the last change to the integral.
-    pub(super) fn integrate(&mut self, now: SimTime) {
-        self.window_ns += u64::from(self.now) * now.since(self.changed_at).as_nanos();
-        self.changed_at = now;
     }
 }

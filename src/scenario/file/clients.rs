@@ -3,12 +3,12 @@
 use crate::random::Distribution;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::file::distribution;
 use crate::scenario::file::reference;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Process;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::tree::Node;
 use crate::scenario::tree::Value;

@@ -2,8 +2,8 @@
 
 use crate::random::Distribution;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::tree::Node;
 use crate::scenario::tree::Value;
 use crate::units::Duration;
@@ -83,8 +83,8 @@ fn parameters(
     Some((mean?.value, shape?.value))
 }
 
-/// A list of spans, each as likely as the others, or of `{ share, value }`: a share of at most so
-/// much lies at or below the value.
+/// A list of `{ share, value }` or `[share, value]`: a share of so much lies at or below the value, and in between
+/// shares grow in a straight line; or of bare spans, which are as many equal steps of the share.
 fn table(node: &Node, problems: &mut Problems) -> Option<Vec<(f64, Duration)>> {
     let items = reader::list(node, "`empirical`", problems)?;
     if items.is_empty() || items.len() > MOST_ENTRIES {
@@ -96,6 +96,12 @@ fn table(node: &Node, problems: &mut Problems) -> Option<Vec<(f64, Duration)>> {
         if let Value::Scalar { .. } = item.value {
             let share = (i + 1) as f64 / items.len() as f64;
             table.push((share, reader::span(item, problems)?));
+            continue;
+        }
+        if let Value::List(pair) = &item.value
+            && let [share, value] = pair.as_slice()
+        {
+            table.push((reader::share(share, problems)?.get(), reader::span(value, problems)?));
             continue;
         }
         let mut fields = Fields::open(item, "an entry of `empirical`", problems)?;

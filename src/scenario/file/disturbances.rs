@@ -2,12 +2,12 @@
 
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::file::reference;
 use crate::scenario::file::services::LARGEST_FACTOR;
 use crate::scenario::file::services::read_errors;
 use crate::scenario::model::Errors;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::reader::names;
 use crate::scenario::tree::Entry;
@@ -170,8 +170,8 @@ fn read_set<'t>(node: &'t Node, problems: &mut Problems) -> Option<WrittenDeed<'
                 change.place,
                 "this cannot be set during a run",
                 format!(
-                    "paths begin with `policies.`, `services.` or `links.`, or are `clients.NAME` \
-                     and {}; how many replicas there are and whom they call stays",
+                    "paths begin with `policies.`, `services.` or `links.` and a name, or are \
+                     `clients.NAME` and {}; how many replicas there are and whom they call stays",
                     names(&["policy", "deadline"])
                 ),
             );
@@ -188,6 +188,8 @@ fn may_change(path: &str) -> bool {
     let parts: Vec<_> = path.split('.').take(DEEPEST_PATH + 1).collect();
     match parts.as_slice() {
         parts if parts.len() > DEEPEST_PATH || parts.contains(&"") => false,
+        // The default link is only what pairs are made from; during a run there are pairs.
+        ["links", "default", ..] => false,
         ["policies" | "links", _, rest @ ..] => !rest.is_empty(),
         ["services", _, first, ..] => !matches!(*first, "replicas" | "calls" | "holds_worker"),
         ["clients", _, last] => matches!(*last, "policy" | "deadline"),

@@ -3,12 +3,12 @@
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
+use crate::scenario::fields::Fields;
 use crate::scenario::file::MOST_ENTITIES;
 use crate::scenario::file::reference;
 use crate::scenario::model::Comparison;
 use crate::scenario::model::Phase;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::scalar;
 use crate::scenario::scalar::Refusal;

@@ -3,6 +3,7 @@
 //! Reading checks shape, types and ranges. What needs more than one place of the file to decide
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
+mod budgets;
 mod clients;
 mod distribution;
 mod disturbances;
@@ -11,6 +12,7 @@ mod policies;
 mod run;
 mod services;
 
+pub(super) use budgets::WrittenBudget;
 pub(super) use clients::RatePoint;
 pub(super) use clients::WrittenArrivals;
 pub(super) use clients::WrittenClients;
@@ -21,7 +23,6 @@ pub(super) use disturbances::WrittenTrigger;
 pub(super) use expect::WrittenExpectation;
 pub(super) use expect::WrittenMeasure;
 pub(super) use expect::read as read_expectations;
-pub(super) use policies::WrittenBudget;
 pub(super) use policies::WrittenPolicy;
 pub(super) use policies::WrittenRetry;
 pub(super) use run::WrittenRecovery;
@@ -31,8 +32,8 @@ pub(super) use services::WrittenService;
 
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::tree::Node;
 use crate::scenario::tree::Value;

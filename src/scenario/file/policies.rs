@@ -5,7 +5,6 @@ use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::breaker::LateResults;
 use crate::policy::breaker::Trip;
-use crate::policy::budget::DepositPoint;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
@@ -17,21 +16,20 @@ use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
 use crate::policy::stack::TimeoutScope;
 use crate::scenario::defaults;
-use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
+use crate::scenario::fields::Fields;
+use crate::scenario::file::budgets::WrittenBudget;
+use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::distribution;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::reader::suggest;
 use crate::scenario::tree::Node;
 use crate::scenario::tree::Value;
 use crate::units::Duration;
-use crate::units::Share;
 
 const MOST_ATTEMPTS: u32 = 1_000_000;
-const MOST_TOKENS: f64 = 4_000_000.0;
 const MOST_CALLS: u32 = 1_000_000_000;
 
 const LAYERS: [(&str, Layer); 5] = [
@@ -54,11 +52,6 @@ const JITTERS: [(&str, Jitter); 4] = [
 ];
 const SCOPES: [(&str, TimeoutScope); 2] =
     [("attempt", TimeoutScope::Attempt), ("queue", TimeoutScope::Queue)];
-const DEPOSITS: [(&str, DepositPoint); 3] = [
-    ("call", DepositPoint::Call),
-    ("success", DepositPoint::Success),
-    ("first_success", DepositPoint::FirstSuccess),
-];
 const LATE: [(&str, LateResults); 2] =
     [("ignore", LateResults::Ignore), ("count", LateResults::Count)];
 
@@ -82,15 +75,6 @@ pub(in crate::scenario) struct WrittenRetry {
     pub(in crate::scenario) jitter: Option<Spanned<Jitter>>,
     pub(in crate::scenario) on: Option<ClassSet>,
     pub(in crate::scenario) budget: Option<Scoped<WrittenBudget>>,
-}
-
-/// A budget as written; amounts are thousandths of a token.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::scenario) enum WrittenBudget {
-    /// gRPC's bucket.
-    TokenBucket { max: u32, ratio: u32, threshold: Share, counts: Option<ClassSet> },
-    /// A share of the traffic.
-    Ratio { share: u32, deposit: DepositPoint, floor: u32, cap: u32, start: u32 },
 }
 
 pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
@@ -206,7 +190,7 @@ fn read_jitter(node: &Node, problems: &mut Problems) -> Option<Jitter> {
 }
 
 /// Groups and classes, one or a list.
-fn read_classes(node: &Node, problems: &mut Problems) -> Option<ClassSet> {
+pub(super) fn read_classes(node: &Node, problems: &mut Problems) -> Option<ClassSet> {
     let items = match &node.value {
         Value::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
@@ -224,100 +208,6 @@ fn read_classes(node: &Node, problems: &mut Problems) -> Option<ClassSet> {
         }
     }
     whole.then_some(set)
-}
-
-fn read_budget(node: &Node, problems: &mut Problems) -> Option<Scoped<WrittenBudget>> {
-    let mut fields = Fields::open(node, "`budget`", problems)?;
-    let chosen = fields.choose(&["token_bucket", "ratio"], problems);
-    fields.close(problems);
-    match chosen? {
-        ("token_bucket", node) => read_token_bucket(node, problems),
-        (_, node) => read_ratio(node, problems),
-    }
-}
-
-fn read_token_bucket(node: &Node, problems: &mut Problems) -> Option<Scoped<WrittenBudget>> {
-    let mut fields = Fields::open(node, "`token_bucket`", problems)?;
-    let max = fields.need("max_tokens", "what it holds, as 10", problems, tokens);
-    let ratio = fields.need("token_ratio", "what a success gives back, as 0.1", problems, tokens);
-    let threshold = fields.get("threshold", problems, reader::share);
-    let counts = fields.get("counts", problems, read_classes);
-    let per = fields.get("per", problems, read_per);
-    fields.close(problems);
-    let (max, ratio) = (max?, ratio?);
-    for amount in [max, ratio] {
-        if amount.value == 0 {
-            problems.push(amount.place, "a bucket without tokens never allows a retry");
-        }
-    }
-    let half = Share::new(defaults::THRESHOLD).unwrap_or_default();
-    let threshold = threshold.map_or(half, |threshold| threshold.value);
-    let counts = counts.map(|counts| counts.value);
-    let config =
-        WrittenBudget::TokenBucket { max: max.value, ratio: ratio.value, threshold, counts };
-    Some(Scoped { config, per: per.map_or(Scope::DEFAULT, |per| per.value) })
-}
-
-fn read_ratio(node: &Node, problems: &mut Problems) -> Option<Scoped<WrittenBudget>> {
-    let mut fields = Fields::open(node, "`ratio`", problems)?;
-    let share = fields.need("share", "retries per deposit, as `20%`", problems, |n, p| {
-        let share = reader::share(n, p)?;
-        thousandths(share.get(), n.place, p)
-    });
-    let help = "when it is paid in: `call`, `success` or `first_success`; the three differ by as \
-                much as the budget itself";
-    let deposit = fields.need("deposit", help, problems, reader::word(&DEPOSITS));
-    let floor = fields.get("floor", problems, |n, p| {
-        let rate = reader::rate(n, p)?.as_per_second();
-        if rate > MOST_TOKENS {
-            p.push(n.place, format!("the floor is at most {MOST_TOKENS}/s"));
-            return None;
-        }
-        // Rates per minute or hour are rarely whole thousandths per second: the nearest one.
-        Some((rate * 1_000.0 + 0.5) as u32)
-    });
-    let cap = fields.get("cap", problems, tokens);
-    let start = fields.get("start", problems, tokens);
-    let per = fields.get("per", problems, read_per);
-    fields.close(problems);
-    let most = cap.map_or(defaults::BUDGET_CAP_TOKENS * 1_000, |cap| cap.value);
-    if let Some(start) = start
-        && start.value > most
-    {
-        problems.push_with(
-            start.place,
-            "the budget starts with more than it can hold",
-            format!("raise `cap` above {} tokens", f64::from(most) / 1_000.0),
-        );
-    }
-    let config = WrittenBudget::Ratio {
-        share: share?.value,
-        deposit: deposit?.value,
-        floor: floor.map_or(0, |floor| floor.value),
-        cap: most,
-        start: start.map_or(most, |start| start.value),
-    };
-    Some(Scoped { config, per: per.map_or(Scope::DEFAULT, |per| per.value) })
-}
-
-/// An amount of tokens in thousandths.
-fn tokens(node: &Node, problems: &mut Problems) -> Option<u32> {
-    let tokens = reader::real(0.0..=MOST_TOKENS)(node, problems)?;
-    thousandths(tokens, node.place, problems)
-}
-
-/// Whole thousandths: tokens are counted, never added up as fractions.
-fn thousandths(value: f64, place: Place, problems: &mut Problems) -> Option<u32> {
-    let milli = (value * 1_000.0).round();
-    if (milli - value * 1_000.0).abs() > 1e-6 * milli.max(1.0) {
-        problems.push_with(
-            place,
-            "tokens are counted in thousandths, and this is finer",
-            "round it to three decimals (a share: to 0.1%)",
-        );
-        return None;
-    }
-    Some(milli as u32)
 }
 
 fn read_breaker(node: &Node, problems: &mut Problems) -> Option<Scoped<BreakerConfig>> {
@@ -379,7 +269,7 @@ fn read_bulkhead(node: &Node, problems: &mut Problems) -> Option<Scoped<Bulkhead
 }
 
 /// `[caller, target]`, `[group, target]`, `[target]`, `[group]`, `[]` …
-fn read_per(node: &Node, problems: &mut Problems) -> Option<Scope> {
+pub(super) fn read_per(node: &Node, problems: &mut Problems) -> Option<Scope> {
     const KNOWN: [&str; 3] = ["caller", "group", "target"];
     let items = reader::list(node, "`per`", problems)?;
     let mut scope = Scope { caller: CallerScope::All, target: TargetScope::All };

@@ -1,8 +1,8 @@
 //! `run`: how long, how often, how it is judged, what ends it.
 
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::fields::Fields;
 use crate::scenario::reader;
-use crate::scenario::reader::Fields;
 use crate::scenario::reader::Spanned;
 use crate::scenario::tree::Node;
 use crate::units::Duration;

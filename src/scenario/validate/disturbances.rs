@@ -196,8 +196,8 @@ fn set(
     if !known {
         return (tree, None);
     }
-    let size: usize = tree.size() + changes.iter().map(|change| change.node.size()).sum::<usize>();
-    if !allowance.pay(size.saturating_mul(changes.len())) {
+    let cost: usize = tree.cost() + changes.iter().map(|change| change.node.cost()).sum::<usize>();
+    if !allowance.pay(cost.saturating_mul(changes.len())) {
         problems.push(place, "variants and `set` make too large a scenario of this file");
         return (tree, None);
     }

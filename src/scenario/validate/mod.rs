@@ -3,6 +3,7 @@
 
 mod disturbances;
 mod expect;
+mod graph;
 mod policies;
 mod recovery;
 mod run;
@@ -21,24 +22,24 @@ use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 use crate::scenario::tree::Node;
 
-/// Values of all merged trees of a file together: a file of a megabyte must not become a gigabyte
-/// of variants.
-const MOST_MERGED_VALUES: usize = 500_000;
+/// What all trees of a file, merged ones included, may cost: a file of a megabyte must become
+/// neither a gigabyte of variants nor a minute of checking.
+const MOST_COST: usize = 500_000;
 
-/// What remains of a file's allowance for merged trees.
+/// What remains of that.
 #[derive(Debug)]
 pub(super) struct Allowance(usize);
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self(MOST_MERGED_VALUES)
+        Self(MOST_COST)
     }
 }
 
 impl Allowance {
-    /// Pays for a tree of `values`. `false` when there is not enough left.
-    pub(super) fn pay(&mut self, values: usize) -> bool {
-        match self.0.checked_sub(values) {
+    /// Pays for a tree. `false` when there is not enough left.
+    pub(super) fn pay(&mut self, cost: usize) -> bool {
+        match self.0.checked_sub(cost) {
             Some(left) => {
                 self.0 = left;
                 true

@@ -5,8 +5,6 @@
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::file::WrittenRecovery;
-use crate::scenario::model::Arrivals;
-use crate::scenario::model::OpenArrivals;
 use crate::scenario::model::RecoverySettings;
 use crate::scenario::model::RunSettings;
 use crate::scenario::reader::Spanned;
@@ -30,7 +28,8 @@ pub(super) fn settings(
     problems: &mut Problems,
 ) -> RecoverySettings {
     let until = first_trigger.map_or(run.horizon, |at| at.value);
-    let births = births_per_second(system, run.warm_up, until);
+    // λ, in births per second.
+    let births: f64 = system.populations.iter().map(|it| it.mean_rate(run.warm_up, until)).sum();
     let window = match written.window {
         Some(window) => {
             check_window(window, run, births, problems);
@@ -137,45 +136,6 @@ fn longest_attempt(system: &System) -> Duration {
         .map(|timeout| timeout.after.mean())
         .max()
         .unwrap_or(Duration::ZERO)
-}
-
-/// λ: the mean rate of births from the end of the warm-up to `until`; a closed population counts
-/// as if answers took no time.
-fn births_per_second(system: &System, warm_up: Duration, until: Duration) -> f64 {
-    let from = warm_up.as_secs_f64();
-    let end = warm_up.saturating_add(until).as_secs_f64();
-    system
-        .populations
-        .iter()
-        .map(|population| match &population.arrivals {
-            Arrivals::Open(open) => mean_rate(open, from, end),
-            Arrivals::Closed { think } => {
-                let think = think.mean().as_secs_f64();
-                if think > 0.0 { f64::from(population.size) / think } else { 0.0 }
-            }
-        })
-        .sum()
-}
-
-fn mean_rate(open: &OpenArrivals, from: f64, end: f64) -> f64 {
-    if end <= from {
-        return open.segments.first().map_or(0.0, |segment| segment.start.as_per_second());
-    }
-    let births: f64 = open
-        .segments
-        .iter()
-        .map(|segment| {
-            let (start, until) = (segment.from.as_secs_f64(), segment.until.as_secs_f64());
-            let (a, b) = (start.max(from), until.min(end));
-            if a >= b {
-                return 0.0;
-            }
-            let (low, high) = (segment.start.as_per_second(), segment.end.as_per_second());
-            let rate = |t: f64| low + (high - low) * ((t - start) / (until - start));
-            (b - a) * (rate(a) + rate(b)) / 2.0
-        })
-        .sum();
-    births / (end - from)
 }
 
 fn check_window(

@@ -74,7 +74,7 @@ pub(super) fn check_whole(
     place: Place,
     problems: &mut Problems,
 ) {
-    if span.as_nanos() % window.as_nanos().max(1) == 0 {
+    if span.as_nanos().is_multiple_of(window.as_nanos().max(1)) {
         return;
     }
     problems.push_with(

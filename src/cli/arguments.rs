@@ -1,0 +1,161 @@
+//! What can be asked for, and the help that says so.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+/// A retry-storm lab: replay an outage, see what retries make of it, decide what to do.
+#[derive(Debug, Parser)]
+#[command(
+    name = "stormlab",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "Start with:  stormlab run scenarios/storms/failover-20s.yaml",
+    after_long_help = "Start with:  stormlab run scenarios/storms/failover-20s.yaml\n\n\
+        Exit codes:\n  \
+        0    all is well\n  \
+        1    a check failed\n  \
+        2    bad arguments or a bad scenario\n  \
+        3    undecided: too few runs to tell\n  \
+        4    a limit ended a run\n  \
+        5    output could not be written\n  \
+        70   an invariant broke: a bug in stormlab\n  \
+        130  interrupted (Ctrl-C); 143: terminated. What had finished is kept"
+)]
+pub(super) struct Arguments {
+    /// When to use colour; `auto` means on a terminal, and not where NO_COLOR is set.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(super) color: ColorWhen,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(super) enum ColorWhen {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl ColorWhen {
+    /// Makes it the choice of every stream opened from here on.
+    pub(super) fn write_global(self) {
+        let choice = match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a scenario: all variants, all replications; write tables and charts.
+    Run(RunArguments),
+    /// Run scenarios and judge what their `expect` asserts.
+    Check(CheckArguments),
+    /// Print a scenario as it is meant, every default filled in, and what shows on paper.
+    Explain(ExplainArguments),
+}
+
+/// Settings of the runs.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Runs {
+    /// Replications of each variant, instead of the scenario's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) replications: Option<u32>,
+    /// Seed, instead of the scenario's.
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// Threads; results do not depend on them. Default: one for each core.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(super) threads: Option<usize>,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".into()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a whole number".into()),
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    stormlab run scenarios/storms/failover-20s.yaml\n  \
+    stormlab run failover.yaml --replications 20 --variant base,full-jitter\n  \
+    stormlab run failover.yaml --json | jq '.variants.base.stuck_share'\n\n\
+    Files: summary.json, manifest.json, scenario.effective.json, runs.csv, comparison.csv, \
+    series-VARIANT.csv, band-VARIANT.csv, charts/*.svg and *.png. The same scenario, seed and \
+    version give the same bytes, on any number of threads.")]
+pub(super) struct RunArguments {
+    /// The scenario.
+    pub(super) file: PathBuf,
+    /// Folder for the results. Default: output/NAME, NAME being the scenario's name.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) runs: Runs,
+    /// Only these variants; `base` is the scenario without changes. May be repeated.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(super) variant: Vec<String>,
+    /// Write tables only.
+    #[arg(long)]
+    pub(super) no_charts: bool,
+    /// Print summary.json instead of words.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say nothing but what goes wrong.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    stormlab check scenarios/storms/*.yaml\n  \
+    stormlab check failover.yaml --replications 200 --json\n\n\
+    Each line: ✓ the whole interval is on the good side, ✗ on the bad side, ? it straddles the \
+    limit and more replications are needed. The worst of several files decides the exit code.")]
+pub(super) struct CheckArguments {
+    /// The scenarios.
+    #[arg(required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Also write the results, as `run` does, under DIR/NAME.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) runs: Runs,
+    /// Print the judgements as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say nothing but the judgements and what goes wrong.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    stormlab explain scenarios/storms/failover-20s.yaml\n  \
+    stormlab explain failover.yaml --variant full-jitter\n  \
+    stormlab explain failover.yaml --json > scenario.effective.json")]
+pub(super) struct ExplainArguments {
+    /// The scenario.
+    pub(super) file: PathBuf,
+    /// The variant.
+    #[arg(long, value_name = "NAME", default_value = "base")]
+    pub(super) variant: String,
+    /// Print the variant as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}

@@ -1,0 +1,89 @@
+//! `explain`: everything that can be said of a variant without running it.
+
+use serde::Serialize;
+
+use crate::lint::load;
+use crate::lint::load::ServiceLoad;
+use crate::lint::meant::as_meant;
+use crate::lint::shares;
+use crate::lint::shares::Instances;
+use crate::lint::text;
+use crate::lint::worst_case;
+use crate::lint::worst_case::Attempts;
+use crate::lint::worst_case::EdgeCase;
+use crate::lint::worst_case::WaitRow;
+use crate::scenario::model::Model;
+use crate::scenario::model::PolicyId;
+use crate::scenario::model::Scenario;
+use crate::units::Duration;
+
+/// What `explain` says, for machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation<'s> {
+    /// The scenario's name.
+    pub scenario: &'s str,
+    /// The variant's name.
+    pub variant: &'s str,
+    /// The variant as meant.
+    pub model: &'s Model,
+    /// Each service's load against its capacity.
+    pub services: Vec<ServiceLoad>,
+    /// Each call at its worst.
+    pub calls: Vec<EdgeCase>,
+    /// Each policy's waits and state.
+    pub policies: Vec<PolicyCase>,
+}
+
+/// What a policy comes to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PolicyCase {
+    /// Its name.
+    pub policy: String,
+    /// The most attempts of one call.
+    pub attempts_per_call: Attempts,
+    /// The waits before its first retries.
+    pub schedule: Vec<WaitRow>,
+    /// All waits of one call at their longest; `for ever` when attempts are unlimited.
+    pub waits_in_all: Duration,
+    /// Its stateful strategies, counted.
+    pub instances: Vec<Instances>,
+}
+
+/// Explains one variant; `None` when there is none of that name.
+pub fn explanation<'s>(scenario: &'s Scenario, variant: &str) -> Option<Explanation<'s>> {
+    let variant = scenario.variants.iter().find(|known| known.name == variant)?;
+    let model = &variant.model;
+    Some(Explanation {
+        scenario: &scenario.name,
+        variant: &variant.name,
+        model,
+        services: load::loads(model),
+        calls: worst_case::edge_cases(model),
+        policies: (0..model.policies.len()).map(|policy| policy_case(model, policy)).collect(),
+    })
+}
+
+fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
+    let policy = &model.policies[id];
+    PolicyCase {
+        policy: policy.name.clone(),
+        attempts_per_call: worst_case::attempts_per_call(policy),
+        schedule: policy
+            .retry
+            .as_ref()
+            .map_or(Vec::new(), |retry| worst_case::schedule(&retry.backoff, retry.max_attempts)),
+        waits_in_all: worst_case::waits_in_all(policy),
+        instances: shares::instances(model, id),
+    }
+}
+
+/// Explains one variant in words: the scenario as meant, then what follows from it.
+pub fn explain(scenario: &Scenario, variant: &str) -> String {
+    match explanation(scenario, variant) {
+        Some(found) => format!("{}\n{}", as_meant(scenario, found.variant), text::text(&found)),
+        None => {
+            let known: Vec<_> = scenario.variants.iter().map(|it| it.name.as_str()).collect();
+            format!("there is no variant `{variant}`; there are: {}\n", known.join(", "))
+        }
+    }
+}

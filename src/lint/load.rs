@@ -1,0 +1,289 @@
+//! Load against capacity, without retries and with all of them: the fluid checks.
+//!
+//! Source: validation.md §2. λ is the mean arrival rate before the first trigger, μ the rate of
+//! one worker in good health, c the workers of all replicas, n the attempts allowed.
+
+use serde::Serialize;
+
+use crate::lint::shares::count_instances;
+use crate::lint::worst_case::Attempts;
+use crate::lint::worst_case::attempts_per_call;
+use crate::lint::worst_case::attempts_per_request;
+use crate::lint::worst_case::callers_first;
+use crate::lint::worst_case::patience_with;
+use crate::policy::budget::BudgetConfig;
+use crate::scenario::model::EdgeId;
+use crate::scenario::model::Effect;
+use crate::scenario::model::Model;
+use crate::scenario::model::QueueOrder;
+use crate::scenario::model::ServiceId;
+use crate::units::Duration;
+
+/// What the load of a service can become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadClass {
+    /// n λ < c μ: no storm state exists here.
+    Safe,
+    /// λ < c μ ≤ n λ: enough while nothing fails.
+    Vulnerable,
+    /// λ ≥ c μ: too much on a good day.
+    Overloaded,
+}
+
+/// The load of one service on paper.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServiceLoad {
+    /// Which.
+    pub service: String,
+    /// The most attempts of one request here, over all populations.
+    pub attempts_per_request: Attempts,
+    /// Attempts per second without retries.
+    pub rate_rps: f64,
+    /// Attempts per second that it can complete; `None` when its work takes no time.
+    pub capacity_rps: Option<f64>,
+    /// Utilisation without retries: λ / c μ.
+    pub utilisation: f64,
+    /// Load with all attempts used: n λ / c μ; `None` when they are unlimited.
+    pub load_all_attempts: Option<f64>,
+    /// Load when every retry that budgets pay for in the long run is made; equal to the above
+    /// where no call on the way has a budget.
+    pub load_within_budgets: Option<f64>,
+    /// What follows from the first two.
+    pub class: LoadClass,
+    /// The longest wait in a full queue, K / c μ; `None` when the queue has no limit.
+    pub full_queue_wait: Option<Duration>,
+    /// The shortest attempt timeout of its callers.
+    pub patience: Option<Duration>,
+    /// Can waiting alone outlast that patience?
+    pub waiting_can_time_out: bool,
+    /// Until the backlog of the worst trigger here is worked off without retries; `None` where no
+    /// trigger strikes, and where the service is overloaded anyway.
+    pub drain: Option<Duration>,
+}
+
+/// The load of every service.
+pub(super) fn loads(model: &Model) -> Vec<ServiceLoad> {
+    let once = rates(model, |_, _| 1.0);
+    let all = rates(model, |edge, _| attempts_per_call(model.policy_of(edge)).as_f64());
+    let paid = rates(model, |edge, calls| within_budget(model, edge, calls));
+    let per_request: Vec<_> =
+        (0..model.populations.len()).map(|i| attempts_per_request(model, i)).collect();
+    let busy = worker_times(model);
+    (0..model.services.len())
+        .map(|i| {
+            let service = &model.services[i];
+            let workers = f64::from(service.workers) * f64::from(service.replicas);
+            let capacity = (busy[i] > 0.0).then(|| workers / busy[i]);
+            let load = |rate: f64| capacity.map_or(0.0, |capacity| rate / capacity);
+            let (utilisation, with_all) = (load(once[i]), load(all[i]));
+            let class = if utilisation >= 1.0 {
+                LoadClass::Overloaded
+            } else if with_all >= 1.0 {
+                LoadClass::Vulnerable
+            } else {
+                LoadClass::Safe
+            };
+            let full_queue_wait = service.queue.limit.map(|limit| {
+                let room = f64::from(limit) + f64::from(service.workers);
+                Duration::from_secs_f64(room * busy[i] / f64::from(service.workers))
+            });
+            let patience = patience_with(model, i);
+            let fits = match (full_queue_wait, patience) {
+                (_, None) => true,
+                (Some(wait), Some(patience)) => {
+                    wait < patience && service.queue.order == QueueOrder::Fifo
+                }
+                (None, Some(_)) => false,
+            };
+            let finite = |load: f64| load.is_finite().then_some(load);
+            ServiceLoad {
+                service: service.name.clone(),
+                attempts_per_request: per_request
+                    .iter()
+                    .map(|at| at[i])
+                    .max()
+                    .unwrap_or(Attempts::AtMost(0)),
+                rate_rps: once[i],
+                capacity_rps: capacity,
+                utilisation,
+                load_all_attempts: finite(with_all),
+                load_within_budgets: finite(load(paid[i])),
+                class,
+                full_queue_wait,
+                patience,
+                waiting_can_time_out: !fits,
+                drain: capacity.and_then(|capacity| drain(model, i, once[i], capacity)),
+            }
+        })
+        .collect()
+}
+
+/// Attempts per second at each service when a call of an edge makes `factor` attempts; the second
+/// argument of `factor` is the rate of calls along the edge, above 0.
+fn rates(model: &Model, factor: impl Fn(EdgeId, f64) -> f64) -> Vec<f64> {
+    let mut at = vec![0.0; model.services.len()];
+    for (i, population) in model.populations.iter().enumerate() {
+        let calls = model.healthy_rate(i);
+        if calls > 0.0 {
+            at[model.edges[population.calls].target] += calls * factor(population.calls, calls);
+        }
+    }
+    for service in callers_first(model) {
+        for edge in &model.services[service].calls {
+            let calls: f64 = at[service];
+            if calls > 0.0 {
+                at[model.edges[*edge].target] += calls * factor(*edge, calls);
+            }
+        }
+    }
+    at
+}
+
+/// Attempts per call in the long run: what is paid in, plus the floors, up to the attempts allowed.
+/// A bucket that successes fill pays for at most `ratio` retries per call, whatever its size.
+fn within_budget(model: &Model, edge: EdgeId, calls: f64) -> f64 {
+    let policy = model.policy_of(edge);
+    let all = attempts_per_call(policy).as_f64();
+    let Some(budget) = policy.retry.as_ref().and_then(|retry| retry.budget) else { return all };
+    let (paid, floor) = match budget.config {
+        BudgetConfig::TokenBucket { ratio_milli, .. } => (ratio_milli, 0),
+        BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, .. } => {
+            (ratio_milli, floor_milli_per_s)
+        }
+    };
+    let floors = if floor == 0 || !calls.is_finite() {
+        0.0
+    } else {
+        count_instances(model, model.edges[edge].policy, budget.per) as f64 * f64::from(floor)
+    };
+    all.min(1.0 + (f64::from(paid) + floors / calls) / 1_000.0)
+}
+
+/// Seconds that one attempt keeps a worker busy in good health: its own work and, where the worker
+/// waits for them, the calls it makes.
+fn worker_times(model: &Model) -> Vec<f64> {
+    let mut sojourn = vec![0.0; model.services.len()];
+    let mut busy = vec![0.0; model.services.len()];
+    for i in callers_first(model).into_iter().rev() {
+        let service = &model.services[i];
+        let work = service.work.mean().as_secs_f64();
+        let calls: f64 = service
+            .calls
+            .iter()
+            .map(|id| &model.edges[*id])
+            .map(|edge| 2.0 * edge.link.latency.mean().as_secs_f64() + sojourn[edge.target])
+            .sum();
+        sojourn[i] = work + calls;
+        busy[i] = if service.holds_worker { work + calls } else { work };
+    }
+    busy
+}
+
+/// How long the backlog of the worst trigger takes to drain without retries.
+fn drain(model: &Model, service: ServiceId, rate: f64, capacity: f64) -> Option<Duration> {
+    if rate >= capacity {
+        return None;
+    }
+    let left = |effect: &Effect| match *effect {
+        Effect::Hang(i) | Effect::Restart(i) | Effect::Refuse(i) if i == service => Some(0.0),
+        Effect::Slow { service: i, factor } if i == service => Some(1.0 / factor),
+        Effect::Workers { service: i, share } if i == service => Some(share.get()),
+        _ => None,
+    };
+    model
+        .triggers
+        .iter()
+        .filter_map(|trigger| left(&trigger.effect).map(|left| (trigger.lasts, left)))
+        .map(|(lasts, left)| {
+            let backlog = lasts.as_secs_f64() * (rate - left * capacity).max(0.0);
+            Duration::from_secs_f64(backlog / (capacity - rate))
+        })
+        .max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    /// A client at 25/s over one layer over a database, with the given settings.
+    fn loads_of(work: &str, queue: &str, policy: &str) -> Vec<ServiceLoad> {
+        let text = format!(
+            "{{schema: 1, name: t, run: {{horizon: 2h}}, clients: {{c: {{population: 1000, arrivals: \
+             {{poisson: 25/s}}, calls: shop}}}}, services: {{shop: {{replicas: 4, workers: 10, \
+             holds_worker: false, work: 1ms, calls: [{{to: db, policy: p}}]}}, db: {{workers: 5, \
+             work: {work}, queue: {queue}}}}}, policies: {{p: {policy}}}, triggers: [{{at: 1h, \
+             lasts: 20s, service: db, effect: hang}}]}}"
+        );
+        let parsed = scenario::parse("test", text.as_bytes());
+        loads(&parsed.unwrap_or_else(|problems| panic!("{}", problems[0])).variants[0].model)
+    }
+
+    #[test]
+    fn load_is_classed_without_and_with_all_attempts() {
+        #[track_caller]
+        fn check(work: &str, attempts: &str, class: LoadClass, utilisation: f64, all: Option<f64>) {
+            let db = &loads_of(work, "{}", &format!("{{retry: {{max_attempts: {attempts}}}}}"))[1];
+            assert_eq!(db.class, class);
+            assert!((db.utilisation - utilisation).abs() < 1e-9, "{db:?}");
+            assert_eq!(db.load_all_attempts.map(|load| (load * 1e6).round()), all.map(|l| l * 1e6));
+        }
+        // Capacity 250/s.
+        check("20ms", "4", LoadClass::Safe, 0.1, Some(0.4));
+        check("20ms", "10", LoadClass::Vulnerable, 0.1, Some(1.0));
+        check("20ms", "unlimited", LoadClass::Vulnerable, 0.1, None);
+        check("200ms", "1", LoadClass::Overloaded, 1.0, Some(1.0));
+    }
+
+    #[test]
+    fn budgets_bound_the_load_in_the_long_run() {
+        #[track_caller]
+        fn check(budget: &str, expected: f64) {
+            let policy = format!("{{retry: {{max_attempts: 20, budget: {budget}}}}}");
+            let db = &loads_of("20ms", "{}", &policy)[1];
+            let found = db.load_within_budgets.unwrap();
+            assert!((found - expected).abs() < 1e-9, "{budget}: {found}");
+        }
+        check("{ratio: {share: 20%, deposit: call}}", 0.12);
+        // Four replicas each have the floor: 30 + 4 × 10 = 70 of 250.
+        check("{ratio: {share: 20%, deposit: call, floor: 10/s}}", 0.28);
+        check("{ratio: {share: 20%, deposit: call, floor: 10/s, per: [target]}}", 0.16);
+        check("{token_bucket: {max_tokens: 10, token_ratio: 0.1}}", 0.11);
+    }
+
+    #[test]
+    fn a_queue_that_outlasts_patience_is_named() {
+        #[track_caller]
+        fn check(queue: &str, expected: bool) {
+            assert_eq!(
+                loads_of("20ms", queue, "{attempt_timeout: 2s}")[1].waiting_can_time_out,
+                expected
+            );
+        }
+        // K / c μ: (494 + 5) × 20 ms / 5 = 1.996 s.
+        check("{limit: 494}", false);
+        check("{limit: 495}", true);
+        check("{limit: 10, order: lifo}", true);
+        check("{}", true);
+    }
+
+    #[test]
+    fn the_backlog_of_an_outage_drains_at_what_is_spare() {
+        // 20 s × 25/s = 500, at 225/s to spare.
+        let drain = loads_of("20ms", "{}", "{}")[1].drain.unwrap();
+        assert!((drain.as_secs_f64() - 500.0 / 225.0).abs() < 1e-6);
+        assert_eq!(loads_of("20ms", "{}", "{}")[0].drain, None);
+    }
+
+    #[test]
+    fn a_worker_that_waits_for_its_callee_is_busy_meanwhile() {
+        let text = "{schema: 1, name: t, clients: {c: {arrivals: {poisson: 1/s}, calls: a}}, services: \
+             {a: {workers: 1, work: 1ms, calls: [{to: b}]}, b: {workers: 1, work: 5ms}}, links: \
+             {default: {latency: 2ms}}}";
+        let scenario = scenario::parse("test", text.as_bytes()).unwrap();
+        // 1 ms of its own, 2 × 2 ms on the way, 5 ms below.
+        let capacity = loads(&scenario.variants[0].model)[0].capacity_rps.unwrap();
+        assert!((capacity - 100.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,212 @@
+//! The words of `explain`.
+
+use std::fmt::Write;
+
+use crate::lint::explain::Explanation;
+use crate::lint::explain::PolicyCase;
+use crate::lint::load::LoadClass;
+use crate::lint::load::ServiceLoad;
+use crate::lint::worst_case::Attempts;
+use crate::lint::worst_case::EdgeCase;
+use crate::units::Duration;
+
+/// What follows from the model, as comments under it.
+pub(super) fn text(found: &Explanation<'_>) -> String {
+    let mut out = String::new();
+    heading(&mut out, "Load on paper");
+    for service in &found.services {
+        load(&mut out, service);
+    }
+    heading(&mut out, "Calls at their worst");
+    for call in &found.calls {
+        edge(&mut out, call);
+    }
+    heading(&mut out, "Policies");
+    for case in &found.policies {
+        policy(&mut out, case);
+    }
+    out
+}
+
+fn heading(out: &mut String, title: &str) {
+    line(out, "");
+    line(out, title);
+    line(out, &"-".repeat(title.len()));
+}
+
+/// Everything below the model is a comment, so that the whole can be kept as a scenario.
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{}", format!("# {text}").trim_end());
+}
+
+fn load(out: &mut String, service: &ServiceLoad) {
+    let class = match service.class {
+        LoadClass::Safe => "safe",
+        LoadClass::Vulnerable => "vulnerable",
+        LoadClass::Overloaded => "overloaded",
+    };
+    let capacity = service
+        .capacity_rps
+        .map_or("without bound".to_owned(), |rate| format!("{}/s", number(rate)));
+    line(
+        out,
+        &format!(
+            "{}: {class}. {}/s against {capacity}: {} busy without retries, {} with every attempt \
+             used.",
+            service.service,
+            number(service.rate_rps),
+            percent(Some(service.utilisation)),
+            percent(service.load_all_attempts),
+        ),
+    );
+    match service.attempts_per_request {
+        Attempts::AtMost(0) => line(out, "  No request ever comes here."),
+        Attempts::AtMost(1) => line(out, "  One request makes at most 1 attempt here."),
+        attempts => {
+            line(out, &format!("  One request makes up to {attempts} attempts here."));
+        }
+    }
+    let budgeted = service.load_within_budgets != service.load_all_attempts;
+    if budgeted && service.class == LoadClass::Vulnerable {
+        let verdict = match service.load_within_budgets {
+            Some(load) if load < 1.0 => "budgets leave no room for a storm that lasts",
+            _ => "that is no protection",
+        };
+        line(
+            out,
+            &format!(
+                "  Within the retry budgets the load is at most {}: {verdict}.",
+                percent(service.load_within_budgets)
+            ),
+        );
+    }
+    match (service.full_queue_wait, service.patience) {
+        (None, Some(patience)) => line(
+            out,
+            &format!(
+                "  The queue has no limit: waiting alone can outlast the {patience} of a caller."
+            ),
+        ),
+        (Some(wait), Some(patience)) if service.waiting_can_time_out => line(
+            out,
+            &format!(
+                "  A full queue takes {} and callers give up after {patience}: waiting alone can \
+                 cause timeouts.",
+                rounded(wait)
+            ),
+        ),
+        (Some(wait), Some(patience)) => line(
+            out,
+            &format!(
+                "  A full queue takes {}, callers wait {patience}: waiting alone causes no timeouts.",
+                rounded(wait)
+            ),
+        ),
+        (_, None) => {}
+    }
+    if let Some(drain) = service.drain.filter(|drain| !drain.is_zero()) {
+        line(
+            out,
+            &format!(
+                "  After the trigger the backlog drains in {} if nobody retries.",
+                rounded(drain)
+            ),
+        );
+    }
+}
+
+fn edge(out: &mut String, call: &EdgeCase) {
+    let longest = match (call.longest.span, call.longest.open_ended) {
+        (Duration::MAX, _) => "for ever".to_owned(),
+        (Duration::ZERO, true) => {
+            "as long as the answer takes: no attempt has a timeout".to_owned()
+        }
+        (span, true) => format!("{span} of waits and timeouts, and as long as answers take"),
+        (span, false) => format!("at most {span}"),
+    };
+    let attempts = match call.attempts_per_call {
+        Attempts::AtMost(1) => "1 attempt".to_owned(),
+        attempts => format!("{attempts} attempts"),
+    };
+    line(
+        out,
+        &format!("{} -> {} ({}): {attempts}, {longest}.", call.caller, call.target, call.policy),
+    );
+    if let (true, Some(patience)) = (call.orphans, call.patience) {
+        let this = match call.longest.span {
+            Duration::MAX => "for ever".to_owned(),
+            _ if call.longest.open_ended => "without end".to_owned(),
+            span => format!("for {span}"),
+        };
+        line(
+            out,
+            &format!(
+                "  Whoever waits for {} gives up after {patience} while this call may go on {this}: \
+                 orphaned work.",
+                call.caller
+            ),
+        );
+    }
+}
+
+fn policy(out: &mut String, case: &PolicyCase) {
+    let attempts = match case.attempts_per_call {
+        Attempts::AtMost(1) => "one attempt per call".to_owned(),
+        attempts => format!("{attempts} attempts per call"),
+    };
+    line(out, &format!("{}: {attempts}.", case.policy));
+    if !case.schedule.is_empty() {
+        line(out, "  retry    window  smallest   largest      mean");
+        for row in &case.schedule {
+            let spans = [row.window, row.smallest, row.largest, row.mean].map(rounded);
+            let columns: String = spans.iter().map(|span| format!("{span:>10}")).collect();
+            line(out, &format!("  {:>5}{columns}", row.retry));
+        }
+        let listed = case.schedule.len() as u64 + 1;
+        if case.attempts_per_call > Attempts::AtMost(listed) {
+            line(out, "      …");
+        }
+        line(out, &format!("  All waits of one call: at most {}.", rounded(case.waits_in_all)));
+    }
+    for state in &case.instances {
+        let sum = match (state.strategy, state.sum) {
+            ("budget", Some(sum)) => format!(", {} tokens in all when full", number(sum)),
+            ("bulkhead", Some(sum)) => format!(", {} places in all", number(sum)),
+            _ => String::new(),
+        };
+        let strategy = state.strategy;
+        line(
+            out,
+            &format!("  {strategy}: one state per {}, {} of them{sum}.", state.per, state.count),
+        );
+    }
+}
+
+/// A number with three significant digits, whole from 100 on.
+fn number(value: f64) -> String {
+    let decimals = if value >= 100.0 || value.fract() == 0.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$}")
+}
+
+fn percent(load: Option<f64>) -> String {
+    load.map_or("no bound".to_owned(), |load| format!("{}%", number(load * 100.0)))
+}
+
+/// A span to the nearest thousandth of its size, for reading.
+fn rounded(span: Duration) -> String {
+    if span == Duration::MAX {
+        return span.to_string();
+    }
+    let mut step = 1u64;
+    while span.as_nanos() / step >= 10_000 {
+        step *= 10;
+    }
+    Duration::from_nanos(span.as_nanos().saturating_add(step / 2) / step * step).to_string()
+}

@@ -1,0 +1,236 @@
+//! What reaches each service, against what it can bear: one panel for each, along the road.
+//!
+//! The areas are stacked by the reason for which an attempt was sent, so that the part above the
+//! first attempts is what retries made of the load.
+
+use crate::measure::record::ServiceWindow;
+use crate::report::View;
+use crate::report::charts::ChartError;
+use crate::report::charts::axis::Axis;
+use crate::report::charts::canvas::Anchor;
+use crate::report::charts::canvas::Canvas;
+use crate::report::charts::canvas::Picture;
+use crate::report::charts::canvas::picture;
+use crate::report::charts::decimate::MOST_POINTS;
+use crate::report::charts::decimate::decimate;
+use crate::report::charts::frame;
+use crate::report::charts::frame::Place;
+use crate::report::charts::frame::Sample;
+use crate::report::charts::frame::Time;
+use crate::report::charts::palette::BLACK;
+use crate::report::charts::palette::CAPACITY;
+use crate::report::charts::palette::Fill;
+use crate::report::charts::palette::QUIET;
+use crate::report::charts::palette::WARM_UP;
+use crate::report::number::count;
+use crate::report::number::number;
+use crate::report::road;
+use crate::report::words;
+use crate::scenario::model::ServiceId;
+
+/// Panels that one page holds.
+const MOST_PANELS: usize = 12;
+/// Panels that one column holds.
+const MOST_ROWS: usize = 4;
+/// The reasons in the order in which they are stacked, from below.
+const REASONS: [(Fill, &str); 4] = [
+    (Fill::First, "first attempt of its call"),
+    (Fill::Timeout, "retry after timeout"),
+    (Fill::Refusal, "retry after refusal"),
+    (Fill::Error, "retry after error"),
+];
+
+/// The chart.
+pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
+    let order = road::order(view.model());
+    let shown = most_loaded(view, &order);
+    picture((frame::WIDTH, frame::HEIGHT), |canvas| {
+        let mut caption =
+            format!("One run: replication {}, seed {}.", view.replication(), view.seed);
+        if shown.len() < order.len() {
+            caption += &format!(
+                " {} of {} services, those that most attempts reach in a window.",
+                shown.len(),
+                order.len()
+            );
+        }
+        let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
+        let mut entries: Vec<_> =
+            REASONS.iter().map(|(fill, name)| (Sample::Area(*fill), (*name).to_owned())).collect();
+        entries.push((Sample::Line(CAPACITY), "capacity when nothing is wrong".into()));
+        entries.push((Sample::Tick(BLACK), "crash".into()));
+        entries.push((Sample::Area(Fill::Plain(WARM_UP)), "warm-up".into()));
+        frame::legend(
+            canvas,
+            frame::MARGIN,
+            top + 8.0,
+            frame::WIDTH - 2.0 * frame::MARGIN,
+            &entries,
+        );
+        panels(canvas, view, &shown, top + 30.0);
+    })
+}
+
+/// What one sees: how many attempts a request costs at the far end, and how the run ends.
+fn title(view: &View<'_>) -> String {
+    let end = view.example_outcome().map_or("ends early", |outcome| words::class(outcome.class));
+    let cost = road::deepest(view.model()).and_then(|service| {
+        let whole = view.example_outcome()?.amplification.get(service)?.whole?;
+        Some((view.model().services[service].name.clone(), whole))
+    });
+    match cost {
+        Some((service, whole)) => format!(
+            "{}: for each request {} attempts reach {service}; the run {end}",
+            view.name(),
+            number(whole)
+        ),
+        None => format!("{}: attempts per second at each service; the run {end}", view.name()),
+    }
+}
+
+/// The services that fit on the page, in road order.
+fn most_loaded(view: &View<'_>, order: &[ServiceId]) -> Vec<ServiceId> {
+    let peak =
+        |id: ServiceId| view.series().service(id).map(ServiceWindow::offered).max().unwrap_or(0);
+    let mut by_peak = order.to_vec();
+    by_peak.sort_by_key(|&id| std::cmp::Reverse(peak(id)));
+    by_peak.truncate(MOST_PANELS);
+    order.iter().copied().filter(|id| by_peak.contains(id)).collect()
+}
+
+/// The panels in columns of at most four, the lane of events above each column. Where one column
+/// holds them all, a second one shows the storm from close by.
+fn panels(canvas: &mut Canvas<'_>, view: &View<'_>, shown: &[ServiceId], top: f64) {
+    let whole = Time::of(view);
+    let rows = shown.len().div_ceil(shown.len().div_ceil(MOST_ROWS).max(1)).max(1);
+    let mut columns: Vec<(Time, &[ServiceId], f64)> = Vec::new();
+    match Time::close_up(view).filter(|_| shown.len() <= MOST_ROWS) {
+        Some(close) => columns.extend([(whole, shown, 0.56), (close, shown, 0.44)]),
+        None => {
+            let share = 1.0 / shown.len().div_ceil(rows).max(1) as f64;
+            columns.extend(shown.chunks(rows).map(|part| (whole, part, share)));
+        }
+    }
+    let first = top + frame::LANE_ROWS as f64 * frame::LANE_ROW;
+    let each = (frame::HEIGHT - 96.0 - first) / rows as f64;
+    let mut x = frame::MARGIN;
+    let last = columns.len() - 1;
+    for (index, (time, services, share)) in columns.iter().enumerate() {
+        let width = (frame::WIDTH - 2.0 * frame::MARGIN) * share;
+        for (row, &service) in services.iter().enumerate() {
+            let place = Place {
+                x: x + 58.0,
+                y: first + row as f64 * each + 32.0,
+                width: width - if index < last { 80.0 } else { 58.0 },
+                height: each - 46.0,
+            };
+            let lowest = row + 1 == services.len();
+            panel(canvas, view, time, &place, service, lowest);
+            if row == 0 {
+                let above = Place { y: place.y - 24.0, ..place };
+                frame::events(canvas, view, time, &above, first - 8.0);
+            }
+            if lowest {
+                frame::time_title(canvas, time, &place);
+            }
+        }
+        x += width;
+    }
+}
+
+/// One service: heading, ground, areas, capacity, crashes.
+fn panel(
+    canvas: &mut Canvas<'_>,
+    view: &View<'_>,
+    time: &Time,
+    place: &Place,
+    id: ServiceId,
+    times: bool,
+) {
+    let series = view.series();
+    let per_second = 1.0 / series.window.as_secs_f64().max(f64::MIN_POSITIVE);
+    let windows: Vec<_> = series.service(id).collect();
+    let visible: Vec<usize> =
+        (0..windows.len()).filter(|&index| time.shows(series.start_s(index))).collect();
+    let heights: Vec<_> =
+        visible.iter().map(|&index| f64::from(windows[index].offered()) * per_second).collect();
+    let peak = heights.iter().copied().fold(0.0, f64::max);
+    let service = &view.model().services[id];
+    let capacity = road::capacity_rps(service);
+    // A line far above all load would press the load flat; the heading then says where it is.
+    let drawn_capacity = capacity.filter(|&capacity| peak > 0.0 && capacity <= 3.0 * peak);
+    let axis = Axis::from_zero(peak.max(drawn_capacity.unwrap_or(0.0)));
+    frame::panel(canvas, view, time, place, &axis, times);
+
+    let kept: Vec<_> =
+        decimate(&heights, MOST_POINTS).into_iter().map(|index| visible[index]).collect();
+    let x = |index: usize| time.x(series.start_s(index), place);
+    let mut floor = vec![0.0; kept.len()];
+    for (layer, (fill, _)) in REASONS.iter().enumerate() {
+        let roof: Vec<f64> = kept
+            .iter()
+            .zip(&floor)
+            .map(|(&index, below)| below + f64::from(by_reason(windows[index])[layer]) * per_second)
+            .collect();
+        if roof != floor {
+            let y = |value: f64| axis.at(value, place.bottom(), place.y);
+            let over = kept.iter().zip(&roof).map(|(&index, &value)| (x(index), y(value)));
+            let under = kept.iter().zip(&floor).rev().map(|(&index, &value)| (x(index), y(value)));
+            canvas.polygon(&over.chain(under).collect::<Vec<_>>(), *fill);
+        }
+        floor = roof;
+    }
+    if let Some(capacity) = drawn_capacity {
+        let y = axis.at(capacity, place.bottom(), place.y);
+        canvas.line(&[(place.x, y), (place.right(), y)], CAPACITY, 2.0);
+    }
+    let crashes: u64 = visible.iter().map(|&index| u64::from(windows[index].crashes)).sum();
+    let mut last = f64::NEG_INFINITY;
+    for &index in visible.iter().filter(|&&index| windows[index].crashes > 0) {
+        let (x, y) = (x(index), place.bottom());
+        if x - last >= 5.0 {
+            let tip = [(x, y), (x - 4.0, y + 8.0), (x + 4.0, y + 8.0)];
+            canvas.polygon(&tip, Fill::Plain(BLACK));
+            last = x;
+        }
+    }
+    heading(canvas, place, &service.name, &facts(peak, capacity, drawn_capacity, crashes));
+}
+
+/// Attempts of a window by reason, in the order of `REASONS`.
+fn by_reason(window: &ServiceWindow) -> [u32; 4] {
+    [window.first, window.retry_after_timeout, window.retry_after_refusal, window.retry_after_error]
+}
+
+/// What the heading adds to a service's name: the longest that fits is shown.
+fn facts(peak: f64, capacity: Option<f64>, drawn: Option<f64>, crashes: u64) -> [String; 3] {
+    let peak = format!("peak {}/s", number(peak));
+    let crashes = match crashes {
+        0 => String::new(),
+        1 => " · 1 crash".into(),
+        _ => format!(" · {} crashes", count(crashes)),
+    };
+    let capacity =
+        capacity.map_or(String::new(), |capacity| format!(" · capacity {}/s", number(capacity)));
+    let far = if drawn.is_none() && !capacity.is_empty() { " (off the scale)" } else { "" };
+    [format!("{peak}{capacity}{far}{crashes}"), format!("{peak}{capacity}{crashes}"), peak]
+}
+
+/// The name of a service and its unit at the left, facts at the right of the same line.
+fn heading(canvas: &mut Canvas<'_>, place: &Place, name: &str, facts: &[String; 3]) {
+    let y = place.y - 13.0;
+    let natural = canvas.text_width(name, 18.0).min(place.width * 0.4);
+    let fits = |canvas: &mut Canvas<'_>, fact: &str| {
+        canvas.text_width(fact, 15.0) + natural + 20.0 <= place.width
+    };
+    let fact = facts.iter().find(|fact| fits(canvas, fact)).unwrap_or(&facts[2]);
+    canvas.text((place.right(), y), fact, 15.0, QUIET, Anchor::Right);
+    let room = place.width - canvas.text_width(fact, 15.0) - 20.0;
+    let name = canvas.fitted(name, 18.0, room);
+    let name_width = canvas.text_width(&name, 18.0);
+    canvas.words((place.x, y), &name, 18.0);
+    let unit = ", attempts per second";
+    if room - name_width > canvas.text_width(unit, 15.0) {
+        canvas.text((place.x + name_width, y), unit, 15.0, QUIET, Anchor::Left);
+    }
+}

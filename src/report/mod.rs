@@ -1,0 +1,175 @@
+//! Words, tables, pictures: what people see of a scenario's runs.
+//!
+//! Everything is made in memory from the summary and the records, and nothing from the clock: the
+//! same results give the same files, byte for byte. `files.rs` alone touches the disc.
+
+pub mod charts;
+pub mod files;
+pub mod number;
+pub mod tables;
+pub mod terminal;
+
+mod road;
+#[cfg(test)]
+mod synthetic;
+pub(crate) mod words;
+
+use crate::analysis::summary::AmplificationSummary;
+use crate::analysis::summary::Summary;
+use crate::analysis::summary::VariantSummary;
+use crate::experiment::result::VariantResult;
+use crate::measure::outcome::RunOutcome;
+use crate::measure::record::Series;
+use crate::report::charts::ChartError;
+use crate::report::files::Folder;
+use crate::report::files::Manifest;
+use crate::report::files::Output;
+use crate::report::files::WriteError;
+use crate::scenario::model::Model;
+use crate::scenario::model::Scenario;
+use crate::scenario::model::Variant;
+
+/// Everything a report is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Material<'a> {
+    /// The scenario as meant.
+    pub scenario: &'a Scenario,
+    /// The runs, one entry for each variant that was run.
+    pub results: &'a [VariantResult],
+    /// Their measures.
+    pub summary: &'a Summary,
+    /// The command that makes the same results again.
+    pub command: &'a str,
+    /// The most attempts per request that a service can be made to meet, on paper: for each
+    /// variant of the scenario, for each of its services; empty, or `None`, where nobody knows.
+    pub worst_case: &'a [Vec<Option<f64>>],
+}
+
+/// One variant: its system, its runs and their measures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    scenario: &'a Scenario,
+    variant: &'a Variant,
+    result: &'a VariantResult,
+    summary: &'a VariantSummary,
+    seed: u64,
+}
+
+impl<'a> Material<'a> {
+    /// The variants that have results, in the order of the results.
+    pub(crate) fn views(&self) -> impl Iterator<Item = View<'a>> {
+        let Self { scenario, results, summary, .. } = *self;
+        results.iter().filter_map(move |result| {
+            let variant = scenario.variants.get(result.variant)?;
+            let (_, measures) = summary.variants.iter().find(|(name, _)| *name == variant.name)?;
+            Some(View { scenario, variant, result, summary: measures, seed: summary.seed })
+        })
+    }
+
+    /// What is on paper for a service of a variant.
+    fn worst_case(&self, variant: usize, service: usize) -> Option<f64> {
+        self.worst_case.get(variant)?.get(service).copied().flatten()
+    }
+}
+
+impl<'a> View<'a> {
+    fn name(&self) -> &'a str {
+        &self.variant.name
+    }
+
+    fn model(&self) -> &'a Model {
+        &self.variant.model
+    }
+
+    /// The time series of the run that charts show.
+    fn series(&self) -> &'a Series {
+        &self.result.example.series
+    }
+
+    /// What the run that charts show came to.
+    fn example_outcome(&self) -> Option<&'a RunOutcome> {
+        self.result.runs.iter().find(|run| run.replication == self.replication())
+    }
+
+    /// Which replication charts show.
+    fn replication(&self) -> u32 {
+        self.result.example.replication
+    }
+
+    /// Scenario and variant, in the scenario's own words.
+    fn subtitle(&self) -> String {
+        let about =
+            if self.variant.about.is_empty() { &self.scenario.about } else { &self.variant.about };
+        if about.is_empty() {
+            self.scenario.name.clone()
+        } else {
+            format!("{}: {about}", self.scenario.name)
+        }
+    }
+
+    /// The amplification of a service by its name.
+    fn amplification(&self, service: &str) -> Option<&'a AmplificationSummary> {
+        let found = self.summary.amplification.iter().find(|(name, _)| name == service);
+        found.map(|(_, amplification)| amplification)
+    }
+}
+
+/// Why a report was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The disc would not have it.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A picture could not be drawn.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    /// A table or a summary could not be put into words.
+    #[error("results could not be encoded: {0}")]
+    Encode(String),
+}
+
+impl From<csv::Error> for ReportError {
+    fn from(error: csv::Error) -> Self {
+        Self::Encode(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for ReportError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Encode(error.to_string())
+    }
+}
+
+/// Makes every file of a report and puts them into `folder`; what an earlier run left there and
+/// this one does not make again is removed. Gives the paths written, relative to the folder.
+///
+/// # Errors
+/// When a file could not be made or written; every file is then either the old or the new one.
+pub fn write(
+    folder: &Folder,
+    material: &Material<'_>,
+    charts: bool,
+) -> Result<Vec<String>, ReportError> {
+    let mut outputs = vec![
+        Output::new("summary.json".into(), summary_json(material.summary)?.into_bytes()),
+        Output::new("scenario.effective.json".into(), pretty(material.scenario)?.into_bytes()),
+    ];
+    outputs.extend(tables::all(material)?);
+    if charts {
+        outputs.extend(charts::draw(material)?);
+    }
+    Ok(folder.write(outputs, Manifest::of(material))?)
+}
+
+/// The content of `summary.json`.
+///
+/// # Errors
+/// When a number in it has no form in JSON, which would be a bug of ours.
+pub fn summary_json(summary: &Summary) -> Result<String, ReportError> {
+    pretty(summary)
+}
+
+/// JSON for machines and for readers: two blanks of indent, a line break at the end.
+fn pretty<T: serde::Serialize>(value: &T) -> Result<String, ReportError> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}

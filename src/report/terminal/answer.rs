@@ -1,0 +1,147 @@
+//! The sentences that answer the question: what happened, for how long, at what cost.
+
+use crate::analysis::summary::Estimate;
+use crate::analysis::summary::Finding;
+use crate::measure::outcome::RunClass;
+use crate::report::Material;
+use crate::report::View;
+use crate::report::number::count;
+use crate::report::number::counted;
+use crate::report::number::number;
+use crate::report::number::percent;
+use crate::report::number::seconds;
+use crate::report::road;
+use crate::report::words;
+
+/// The sentences that answer the question.
+pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>]) -> Vec<String> {
+    let mut sentences = vec![headline(base)];
+    sentences.extend(recovery(base));
+    sentences.extend(cost(material, base));
+    if let Some(lost) = base.summary.lost_share.estimate {
+        let wasted = base.summary.wasted_share.estimate.map_or(String::new(), |wasted| {
+            format!(" {} of all worker time went into answers nobody waited for.", percent(wasted))
+        });
+        sentences.push(format!(
+            "Of the requests made since the trigger began, {} were lost.{wasted}",
+            percent(lost)
+        ));
+    }
+    for view in views {
+        let after = view.summary.recovery_after_action_s.as_ref();
+        if let Some(median) = after.and_then(|time| time.median.estimate) {
+            sentences.push(format!(
+                "In {}, half of the runs recover within {} of the first action.",
+                view.name(),
+                seconds(median)
+            ));
+        }
+    }
+    let safe: Vec<_> = views
+        .iter()
+        .filter(|view| view.summary.finding == Finding::Safe && view.name() != base.name())
+        .map(View::name)
+        .collect();
+    let names = match safe.len() {
+        0 => return sentences,
+        1..=4 => safe.join(", "),
+        more => format!("{} and {} more", safe[..3].join(", "), more - 3),
+    };
+    sentences.push(format!("Never stuck: {names}."));
+    sentences
+}
+
+/// What happened in the base, in one plain sentence.
+fn headline(view: &View<'_>) -> String {
+    let (name, summary) = (view.name(), view.summary);
+    let runs = counted(u64::from(summary.replications), "run");
+    let stuck = summary.classes.iter().find(|(class, _)| *class == RunClass::Stuck);
+    let stuck = stuck.map_or(0, |(_, runs)| *runs);
+    let model = view.model();
+    let cause = match model.triggers.as_slice() {
+        [] => "with nothing going wrong".to_owned(),
+        [only] => format!("after the trigger ({})", words::trigger(model, only)),
+        several => format!("after {} triggers", several.len()),
+    };
+    match summary.finding {
+        Finding::Overloaded => {
+            let healthy = summary.control_healthy_share.estimate.unwrap_or(0.0);
+            format!(
+                "In {name} the system cannot bear its load even with nothing going wrong: {} of \
+                 the control runs are healthy. The trigger explains nothing.",
+                percent(healthy)
+            )
+        }
+        Finding::Safe => format!("In {name} none of {runs} is stuck {cause}."),
+        Finding::Metastable | Finding::Vulnerable => {
+            let so = match summary.finding {
+                Finding::Metastable => "the storm does not end by itself",
+                _ if stuck == summary.replications => {
+                    "it may be that the storm never ends by itself"
+                }
+                _ => "the storm does not always end by itself",
+            };
+            let share = interval(&summary.stuck_share);
+            format!("In {name}, {} of {runs} are stuck {cause}: {so}.{share}", count(stuck.into()))
+        }
+        Finding::Inconclusive => {
+            format!("In {name}, {runs} cannot tell whether it gets stuck: {}", summary.because)
+        }
+    }
+}
+
+/// Where the share of stuck runs lies, or nothing where there is no interval.
+fn interval(estimate: &Estimate) -> String {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => {
+            format!(" The share of stuck runs lies between {} and {}.", percent(low), percent(high))
+        }
+        _ => String::new(),
+    }
+}
+
+/// How long recovery takes.
+fn recovery(view: &View<'_>) -> Option<String> {
+    if view.model().triggers.is_empty() {
+        return None;
+    }
+    let time = &view.summary.recovery_time_s;
+    let half = match (time.median.estimate, time.tau) {
+        (Some(median), _) => format!("Half of the runs recover within {}", seconds(median)),
+        (None, Some(tau)) => {
+            format!("Half of the runs recovered: not reached within {}", seconds(tau))
+        }
+        (None, None) => return None,
+    };
+    let mean = time.restricted_mean.estimate.map_or(String::new(), |mean| {
+        format!("; the mean is {}, stuck runs counted in full", seconds(mean))
+    });
+    Some(format!("{half}{mean}."))
+}
+
+/// What a request costs at the far end of the road, on paper and in the runs.
+fn cost(material: &Material<'_>, view: &View<'_>) -> Option<String> {
+    let service = road::deepest(view.model())?;
+    let name = &view.model().services[service].name;
+    let amplification = view.amplification(name)?;
+    let whole = number(amplification.whole.estimate?);
+    let mut text = match material.worst_case(view.result.variant, service) {
+        Some(worst) if worst.is_infinite() => format!(
+            "At {name} nothing bounds what a request can cost; it did cost {whole} attempts over \
+             the whole run"
+        ),
+        Some(worst) => format!(
+            "At {name} a request can cost at most {} attempts; it did cost {whole} over the \
+             whole run",
+            number(worst)
+        ),
+        None => format!("At {name} a request cost {whole} attempts over the whole run"),
+    };
+    if let Some(peak) = amplification.peak.estimate {
+        text += &format!(", {} in the worst window", number(peak));
+        if material.worst_case(view.result.variant, service).is_some_and(|worst| peak > worst) {
+            text += " (which also meets retries of earlier requests)";
+        }
+    }
+    Some(text + ".")
+}

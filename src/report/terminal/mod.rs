@@ -1,0 +1,148 @@
+//! The few lines printed after a run: the answer first, then the variants, then where the files lie.
+//!
+//! Text is made with colours and never asks whether anybody sees them: the stream it is written to
+//! strips them where they do not belong. Lines are no wider than asked for.
+
+mod answer;
+mod table;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anstyle::AnsiColor;
+use anstyle::Style;
+
+use crate::report::Material;
+use crate::report::View;
+use crate::report::number::counted;
+use crate::report::terminal::answer::answer;
+use crate::report::terminal::table::table;
+
+/// Narrower than this, nothing is worth printing; text is then cut by the terminal.
+const LEAST_WIDTH: usize = 40;
+/// The widest text that reads well.
+const WIDEST_TEXT: usize = 100;
+
+/// The whole report for people, `width` columns wide at most.
+pub fn render(material: &Material<'_>, width: usize) -> String {
+    let width = width.max(LEAST_WIDTH);
+    let mut out = String::new();
+    let bold = Style::new().bold();
+    let head = format!("{}: {}", material.scenario.name, material.scenario.about);
+    for line in wrapped(head.trim_end_matches([':', ' ']), width.min(WIDEST_TEXT)) {
+        let _ = writeln!(out, "{bold}{line}{bold:#}");
+    }
+    out.push('\n');
+    let views: Vec<_> = material.views().collect();
+    let Some(base) = views.iter().find(|view| view.name() == "base").or(views.first()) else {
+        out += "No run finished, so there is nothing to say.\n";
+        return out;
+    };
+    for sentence in answer(material, base, &views) {
+        for line in wrapped(&sentence, width.min(WIDEST_TEXT)) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    let _ = writeln!(out, "\n{}\n", table(&views, width).trim_fmt());
+    let marks = marks(&views);
+    for (mark, names) in &marks {
+        let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
+        for line in wrapped(&format!("! {names}: {mark}"), width.min(WIDEST_TEXT)) {
+            let _ = writeln!(out, "{yellow}{line}{yellow:#}");
+        }
+    }
+    if !marks.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+/// Where the files lie, as the last lines of a report.
+pub fn files(folder: &Path, written: &[String], command: &str) -> String {
+    let charts = written.iter().filter(|path| path.ends_with(".png")).count() as u64;
+    let tables = written.iter().filter(|path| path.ends_with(".csv")).count() as u64;
+    let pictures = if charts > 0 {
+        format!(", {} in charts/ (SVG and PNG)", counted(charts, "chart"))
+    } else {
+        String::new()
+    };
+    format!(
+        "Files in {}: summary.json, {}{pictures}.\nAgain: {command}\n",
+        folder.display(),
+        counted(tables, "table")
+    )
+}
+
+/// The warnings that belong to the numbers, each once, with the variants it speaks of.
+fn marks<'a>(views: &[View<'a>]) -> Vec<(&'a str, String)> {
+    let mut marks: Vec<(&str, Vec<&str>)> = Vec::new();
+    for view in views {
+        for mark in &view.summary.marks {
+            match marks.iter_mut().find(|(known, _)| known == mark) {
+                Some((_, names)) => names.push(view.name()),
+                None => marks.push((mark, vec![view.name()])),
+            }
+        }
+    }
+    let all = views.len();
+    let named = |names: Vec<&str>| match names.len() {
+        count if count == all && all > 1 => "all variants".to_owned(),
+        count if count > 4 => format!("{} and {} more", names[..3].join(", "), count - 3),
+        _ => names.join(", "),
+    };
+    marks.into_iter().map(|(mark, names)| (mark, named(names))).collect()
+}
+
+/// Text in lines of at most `width` letters; a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::synthetic::made;
+
+    /// The report without colours.
+    fn plain(shares: &[f64], width: usize) -> String {
+        let made = made(shares);
+        anstream::adapter::strip_str(&render(&made.material(), width)).to_string()
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_in_full() {
+        let text = plain(&[1.0, 0.3, 0.0], 120);
+        assert!(text.contains("100 of 100 runs are stuck"), "{text}");
+        assert!(text.contains("not reached within 53.5 min"), "{text}");
+        assert!(text.contains("can cost at most 64 attempts; it did cost 57"), "{text}");
+        assert!(text.contains("Never stuck: no-retries."), "{text}");
+        assert!(text.contains("■ metastable") && text.contains("▲ vulnerable"), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in [60, 80, 92, 100, 160] {
+            for line in plain(&[1.0, 0.3, 0.0, 0.2], width).lines() {
+                assert!(line.trim_end().chars().count() <= width, "{width}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "prints a report, for human eyes"]
+    fn look() {
+        for width in [70, 120] {
+            println!("{}", plain(&[1.0, 0.3, 0.0, 0.0, 0.9], width));
+        }
+    }
+}

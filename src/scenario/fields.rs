@@ -1,0 +1,125 @@
+//! A map, read key by key.
+//!
+//! Keys are asked for one by one; when the map is closed, the keys nobody asked for are unknown,
+//! and the ones that were asked for are what would have been accepted.
+
+use crate::scenario::diagnostic::Place;
+use crate::scenario::diagnostic::Problems;
+use crate::scenario::diagnostic::quoted;
+use crate::scenario::reader::Spanned;
+use crate::scenario::reader::names;
+use crate::scenario::reader::suggest;
+use crate::scenario::tree::Entry;
+use crate::scenario::tree::Node;
+use crate::scenario::tree::Value;
+
+/// A map in the middle of being read.
+pub(super) struct Fields<'t> {
+    what: &'static str,
+    head: Place,
+    entries: &'t [Entry],
+    asked: Vec<&'static str>,
+}
+
+impl<'t> Fields<'t> {
+    /// Opens `node`, which should be a map describing `what` (with its article).
+    pub(super) fn open(
+        node: &'t Node,
+        what: &'static str,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        match &node.value {
+            Value::Map(entries) => Some(Self { what, head: node.head, entries, asked: Vec::new() }),
+            _ => {
+                problems.push(node.place, format!("{what} is a map, not {}", node.kind()));
+                None
+            }
+        }
+    }
+
+    /// The node under `key`; `null` counts as absent.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<&'t Node> {
+        self.asked.push(key);
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        (!entry.node.is_null()).then_some(&entry.node)
+    }
+
+    /// The value under `key`, if it is there and right.
+    pub(super) fn get<T>(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems,
+        read: impl FnOnce(&'t Node, &mut Problems) -> Option<T>,
+    ) -> Option<Spanned<T>> {
+        let node = self.take(key)?;
+        read(node, problems).map(|value| Spanned { value, place: node.place })
+    }
+
+    /// As `get`; an absent key is a problem. `help` says what to write.
+    pub(super) fn need<T>(
+        &mut self,
+        key: &'static str,
+        help: &str,
+        problems: &mut Problems,
+        read: impl FnOnce(&'t Node, &mut Problems) -> Option<T>,
+    ) -> Option<Spanned<T>> {
+        let found = self.get(key, problems, read);
+        if !self.has(key) {
+            problems.push_with(self.head, format!("{} needs `{key}`", self.what), help);
+        }
+        found
+    }
+
+    /// Is there something under `key`?
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key && !entry.node.is_null())
+    }
+
+    /// Where to point when the map as a whole is meant.
+    pub(super) const fn head(&self) -> Place {
+        self.head
+    }
+
+    /// Which one of `keys` is there; more than one, or none, is a problem.
+    pub(super) fn choose(
+        &mut self,
+        keys: &'static [&'static str],
+        problems: &mut Problems,
+    ) -> Option<(&'static str, &'t Node)> {
+        let mut found = None;
+        for key in keys {
+            let Some(node) = self.take(key) else { continue };
+            if let Some((first, _)) = found {
+                problems.push_with(
+                    node.head,
+                    format!("{} has `{first}` or `{key}`, not both", self.what),
+                    "remove one of the two",
+                );
+            } else {
+                found = Some((*key, node));
+            }
+        }
+        if found.is_none() {
+            let unknown = self.entries.iter().any(|entry| !self.asked.contains(&&*entry.key));
+            if !unknown || self.entries.len() > 1 {
+                problems.push(self.head, format!("{} needs one of {}", self.what, names(keys)));
+            }
+        }
+        found
+    }
+
+    /// The keys nobody asked for are unknown.
+    pub(super) fn close(self, problems: &mut Problems) {
+        for entry in self.entries {
+            if self.asked.contains(&&*entry.key) {
+                continue;
+            }
+            let problem = format!("{} has no key {}", self.what, quoted(&entry.key));
+            if problems.has_room() {
+                problems.push_with(entry.place, problem, suggest(&entry.key, &self.asked));
+            } else {
+                problems.push(entry.place, problem);
+            }
+        }
+    }
+}

@@ -109,6 +109,7 @@ impl<O: Observer> Life<'_, O> {
                 let before = self.model.operator[..=index].iter();
                 let nth = before.filter(|a| matches!(a.what, Deed::Set { .. })).count();
                 self.plan = nth;
+                self.widen_bulkheads();
                 for service in 0..self.servers.len() {
                     self.servers[service].set(&self.plans[nth].model.services[service]);
                     self.take_all(service); // There may be more workers now.

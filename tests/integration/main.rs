@@ -3,5 +3,10 @@
 mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
+mod determinism;
+mod invariants;
+mod lab;
+mod limits;
 mod policy;
+mod rules;
 mod scenario;

@@ -19,7 +19,9 @@ fn storm(limits: &str) -> Model {
 run: {{ horizon: 1h, warm_up: 0s, window: 1s, limits: {limits} }}
 clients: {{ web: {{ arrivals: {{ poisson: 1000/s }}, calls: server, policy: eager }} }}
 policies:
-  eager: {{ attempt_timeout: 500ms, retry: {{ max_attempts: unlimited, backoff: 100ms, jitter: full }} }}
+  eager:
+    attempt_timeout: 500ms
+    retry: {{ max_attempts: unlimited, backoff: 100ms, jitter: full }}
 services: {{ server: {{ workers: 1, work: {{ exponential: 10ms }} }} }}
 "
     ))

@@ -15,7 +15,8 @@ run: {{ horizon: 60s, warm_up: 5s, window: 1s, seed: 11 }}
 clients: {{ web: {{ population: 7, arrivals: {{ poisson: 40/s }}, calls: front, policy: p }} }}
 policies: {{ p: {policy} }}
 services:
-  front: {{ replicas: 2, workers: 30, work: {{ exponential: 5ms }}, calls: [{{ to: back, policy: p }}] }}
+  front: {{ replicas: 2, workers: 30, work: {{ exponential: 5ms }},
+           calls: [{{ to: back, policy: p }}] }}
   back: {{ workers: 2, work: {{ exponential: 45ms }}, queue: {queue},
           errors: {{ class: unavailable, share: 10% }} }}
 links: {{ default: {{ latency: {{ exponential: 1ms }} }} }}
@@ -170,7 +171,8 @@ fn order_and_names_of_services_and_policies_do_not_matter() {
 run: {{ horizon: 60s, warm_up: 5s, window: 1s }}
 clients:
   one: {{ population: 3, arrivals: {{ poisson: 40/s }}, calls: {first}, policy: {first}-p }}
-  two: {{ population: 3, users: {{ think: {{ exponential: 50ms }} }}, calls: {second}, policy: {second}-p }}
+  two: {{ population: 3, users: {{ think: {{ exponential: 50ms }} }}, calls: {second},
+         policy: {second}-p }}
 "
         )
     };
@@ -182,7 +184,8 @@ clients:
     };
     let service = |name: &str, workers: u32| {
         format!(
-            "  {name}: {{ replicas: 2, balance: random, workers: {workers}, work: {{ exponential: 60ms }} }}\n"
+            "  {name}: {{ replicas: 2, balance: random, workers: {workers},
+                 work: {{ exponential: 60ms }} }}\n"
         )
     };
     let base = run(&model(&format!(

@@ -123,7 +123,8 @@ fn client(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         ),
         3 => format!("arrivals: {{ burst: {{ count: {}, at: 1s }} }}", 1 + tape.up_to(200)),
         4 => format!(
-            "arrivals: {{ schedule: {{ rates: [{{ rate: {rate} }}, {{ at: 2s, rate: 60/s, ramp: 1s }}, {{ at: 4s, rate: 5/s }}] }} }}"
+            "arrivals: {{ schedule: {{ rates: [{{ rate: {rate} }}, \
+             {{ at: 2s, rate: 60/s, ramp: 1s }}, {{ at: 4s, rate: 5/s }}] }} }}"
         ),
         _ => format!("users: {{ think: {} }}", law(tape, &["100ms", "1s", "10ms", "0.1us"])),
     };
@@ -228,7 +229,8 @@ fn retry(tape: &mut Tape<'_>) -> String {
     let budget = match tape.up_to(3) {
         0 | 1 => String::new(),
         2 => format!(
-            ", budget: {{ ratio: {{ share: {}, deposit: {}, floor: {}/s, cap: 9, start: {}, per: {per} }} }}",
+            ", budget: {{ ratio: {{ share: {}, deposit: {}, floor: {}/s, cap: 9, start: {}, \
+             per: {per} }} }}",
             tape.pick(&["20%", "100%", "0.1%"]),
             tape.pick(&["call", "success", "first_success"]),
             tape.up_to(2),
@@ -241,20 +243,20 @@ fn retry(tape: &mut Tape<'_>) -> String {
         ),
     };
     format!(
-        "retry: {{ max_attempts: {attempts}, backoff: {backoff}, jitter: {jitter}, on: {on}{budget} }}"
+        "retry: {{ max_attempts: {attempts}, backoff: {backoff}, jitter: {jitter}, \
+         on: {on}{budget} }}"
     )
 }
 
 fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     let _ = write!(
         text,
-        "  s{id}: {{ replicas: {}, workers: {}, holds_worker: {}, work: {}, cancellation: {}, balance: {}",
+        "  s{id}: {{ replicas: {}, workers: {}, holds_worker: {}, work: {}, cancellation: {}, \
+         balance: {}",
         1 + tape.up_to(2),
         1 + tape.up_to(3),
         tape.pick(&[true, false]),
-        law(tape, &["10ms", "0s", "50ms", "100ms", "1s"])
-            .replace("{ exponential: 0s }", "0s")
-            .replace("{ uniform: { low: 0s, high: 0s } }", "0s"),
+        if tape.rarely(5) { "0s".to_owned() } else { law(tape, &["10ms", "50ms", "100ms", "1s"]) },
         tape.pick(&["none", "queue", "full"]),
         tape.pick(&["round_robin", "random"]),
     );
@@ -277,18 +279,19 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     if tape.rarely(2) {
         let _ = write!(
             text,
-            ", overload: {{ crashes_at: {{ connections: {} }}, restarts_after: {}, cold: {{ work_factor: 2, lasts: {} }} }}",
+            ", overload: {{ crashes_at: {{ connections: {} }}, restarts_after: {}, \
+             cold: {{ work_factor: 2, lasts: {} }} }}",
             1 + tape.up_to(30),
             tape.pick(&SPANS),
             tape.pick(&SPANS)
         );
     }
-    let calls: Vec<_> =
-        (id + 1..services).filter(|_| !tape.rarely(3)).map(|to| (to, POLICIES - 1)).collect();
-    let calls: Vec<_> = calls
-        .into_iter()
-        .map(|(to, last)| format!("{{ to: s{to}, policy: p{} }}", tape.up_to(last)))
-        .collect();
+    let mut calls = Vec::new();
+    for to in id + 1..services {
+        if !tape.rarely(3) {
+            calls.push(format!("{{ to: s{to}, policy: p{} }}", tape.up_to(POLICIES - 1)));
+        }
+    }
     if !calls.is_empty() {
         let _ = write!(text, ", calls: [{}]", calls.join(", "));
     }

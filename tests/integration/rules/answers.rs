@@ -71,7 +71,11 @@ policies:
   hasty: {{ attempt_timeout: 1s }}
   stubborn: {{ retry: {{ max_attempts: 5, backoff: 400ms }} }}
 services:
-  front: {{ workers: 1, work: 0s, cancellation: {cancellation}, calls: [{{ to: back, policy: stubborn }}] }}
+  front:
+    workers: 1
+    work: 0s
+    cancellation: {cancellation}
+    calls: [{{ to: back, policy: stubborn }}]
   back:
     workers: 1
     work: 200ms

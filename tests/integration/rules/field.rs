@@ -144,14 +144,15 @@ services: {{ server: {{ workers: 1000, work: 1ms }} }}
         let pause = Effect::Workers { service: 0, share: Share::ZERO };
         run(&with_trigger(calm, 7_000, 15_000, pause))
     };
-    let mut rates = stalled(
-        "arrivals: { schedule: { process: constant, rates: [{ rate: 100/s }, { at: 30s, rate: 0/s }] } }",
+    let open = stalled(
+        "arrivals: { schedule: { process: constant,
+                                 rates: [{ rate: 100/s }, { at: 30s, rate: 0/s }] } }",
     );
-    let mean = rates.latency_ok.mean().expect("there were answers") / 1e9;
+    let mean = open.latency_ok.mean().expect("there were answers") / 1e9;
     assert!((mean - 3.75).abs() < 0.05, "{mean}");
     // A closed loop of one user meets the stall once, and its mean hides it: 1 answer of 250.
-    rates = stalled("population: 1, users: { think: 99ms }");
-    let mean = rates.latency_ok.mean().expect("there were answers") / 1e9;
+    let closed = stalled("population: 1, users: { think: 99ms }");
+    let mean = closed.latency_ok.mean().expect("there were answers") / 1e9;
     assert!(mean < 0.1, "{mean}");
 }
 

@@ -67,7 +67,11 @@ fn r10_no_attempt_is_sent_at_or_after_the_deadline() {
             "
 run: {{ horizon: 30s, warm_up: 0s, window: 1s }}
 clients:
-  web: {{ arrivals: {{ burst: {{ count: 1, at: 0s }} }}, calls: front, policy: p, deadline: {span} }}
+  web:
+    arrivals: {{ burst: {{ count: 1, at: 0s }} }}
+    calls: front
+    policy: p
+    deadline: {span}
 policies: {{ p: {{ retry: {{ max_attempts: 9, backoff: 1s }} }} }}
 services:
   front: {{ workers: 1, work: 0s, errors: {{ class: unavailable, share: 100% }} }}
@@ -171,7 +175,8 @@ fn r10_a_retry_due_when_the_breaker_has_waited_is_its_probe() {
     let diary = refused(
         &burst(1),
         "{ retry: { max_attempts: 5, backoff: 5s },
-           breaker: { window: { length: 30s, failure_share: 50%, minimum_calls: 2 }, open_for: 5s } }",
+           breaker: { window: { length: 30s, failure_share: 50%, minimum_calls: 2 },
+                      open_for: 5s } }",
     );
     assert_eq!(diary.moments_ms(&["reached"]), [0.0, 5000.0, 10_000.0, 15_000.0, 20_000.0]);
     assert_eq!(diary.count(&["rejected"]), 0);

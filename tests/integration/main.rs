@@ -3,3 +3,4 @@
 mod analysis;
 mod policy;
 mod scenario;
+mod theory;

@@ -4,6 +4,7 @@
 //! outage is a service without workers: what arrives waits.
 
 use stormlab::engine::observe::Observer;
+use stormlab::engine::observe::Reason;
 use stormlab::measure::record::RunRecord;
 use stormlab::theory::queues::drain_time;
 use stormlab::units::Duration;
@@ -115,22 +116,21 @@ policies: {{ again: {{ attempt_timeout: 3s, retry: {{ max_attempts: 5, backoff: 
     check_cut(1064, "20%", "10s", 0.0, 0.02);
 }
 
-/// When a service was first empty after a moment.
-struct FirstEmpty {
+/// When the only service was first empty after a moment.
+pub(super) struct FirstEmpty {
     after: SimTime,
     present: u32,
-    at: Option<SimTime>,
+    pub(super) at: Option<SimTime>,
+}
+
+impl FirstEmpty {
+    pub(super) const fn new(after: SimTime) -> Self {
+        Self { after, present: 0, at: None }
+    }
 }
 
 impl Observer for FirstEmpty {
-    fn started(&mut self, _now: SimTime, _service: usize, _arrived_at: SimTime) {}
-
-    fn reached(
-        &mut self,
-        _now: SimTime,
-        _service: usize,
-        _reason: stormlab::engine::observe::Reason,
-    ) {
+    fn reached(&mut self, _now: SimTime, _service: usize, _reason: Reason) {
         self.present += 1;
     }
 
@@ -157,7 +157,7 @@ triggers: [{ at: 500s, lasts: 30s, service: server, effect: { workers: 0% } }]
 ",
     );
     let after = SimTime::from_nanos(530_000_000_000);
-    let runs = observe(&model, size(400), || FirstEmpty { after, present: 0, at: None });
+    let runs = observe(&model, size(400), || FirstEmpty::new(after));
     let times: Vec<_> =
         runs.iter().map(|run| run.at.expect("it drains").since(after).as_secs_f64()).collect();
     let expected = drain_time(80.0, 100.0, 30.0).unwrap();

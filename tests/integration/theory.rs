@@ -9,10 +9,10 @@
 //!   √10 times as wide, exact lines as exact as ever.
 //! - `STORMLAB_ORACLES=full cargo test --test integration theory::` runs the full version: where an
 //!   oracle does not say otherwise, 20 replications of 1,000,000 requests each after a warm-up of
-//!   50,000. Add `-- --nocapture --test-threads 1` for a table of every line.
+//!   50,000. Add `-- --nocapture --test-threads 1` to see every line; `theory/README.md` keeps them.
 //!
 //! Source: Erlang 1917; Pollaczek 1930, Khinchine 1932; Jackson 1957; Reiser and Lavenberg 1980;
-//! Falin and Templeton 1997 (retrial queues); Bronson et al. 2021, Huang et al. 2022 (storms).
+//! Falin and Templeton 1997 (retrial queues); Huang et al. 2022 (the published storm).
 
 mod breakers;
 mod meter;
@@ -35,6 +35,7 @@ use stormlab::measure::record::RunRecord;
 use stormlab::measure::simulate;
 use stormlab::scenario;
 use stormlab::scenario::model::Model;
+use stormlab::stats::interval;
 
 use meter::Meter;
 
@@ -147,11 +148,11 @@ impl Steady {
 }
 
 fn mean(values: &[f64]) -> f64 {
-    stormlab::stats::interval::mean(values).expect("there are values")
+    interval::mean(values).expect("there are values")
 }
 
 fn deviation(values: &[f64]) -> f64 {
-    stormlab::stats::interval::variance(values).expect("there are two values").sqrt()
+    interval::variance(values).expect("there are two values").sqrt()
 }
 
 /// The share of `items` of which something holds.

@@ -3,6 +3,7 @@
 //! Service times are one second on average. ν is the rate at which each waiting client tries again.
 
 use crate::theory::check;
+use crate::theory::meter::Spans;
 use crate::theory::steady;
 
 /// Erlang-A, M/M/10 + M, overloaded: a birth–death chain with deaths at min(n, 10) +
@@ -20,8 +21,7 @@ policies: { patient: { attempt_timeout: { after: { exponential: 2s }, scope: que
     );
     let abandoned = runs.mean(|m| m.sides[0].timed_out / m.sides[0].calls);
     check("Q-11 P(abandon)", abandoned, 0.195_655_9, 0.001);
-    let at_once =
-        |spans: &crate::theory::meter::Spans| spans.count() * (1.0 - spans.share_above(0.0));
+    let at_once = |waits: &Spans| waits.count() * (1.0 - waits.share_above(0.0));
     let waiting = runs.mean(|m| 1.0 - at_once(&m.stations[0].waits) / m.stations[0].reached);
     check("Q-11 P(wait)", waiting, 0.850_384_9, 0.0012);
     check("Q-11 Lq", runs.mean(|m| m.waiting(0)), 4.695_743, 0.03);

@@ -9,6 +9,7 @@ use stormlab::theory::queues::pollaczek_khinchine;
 
 use crate::theory::Steady;
 use crate::theory::check;
+use crate::theory::meter::Meter;
 use crate::theory::steady;
 
 /// Requests at `rate` per second to one service, given by its settings.
@@ -140,6 +141,6 @@ fn q_9_last_in_first_out() {
 }
 
 /// The share of attempts turned away.
-fn refused(meter: &crate::theory::meter::Meter) -> f64 {
+fn refused(meter: &Meter) -> f64 {
     meter.stations[0].refused / meter.stations[0].reached
 }

@@ -8,8 +8,8 @@ use stormlab::theory::retries::amplification_under_budget;
 use stormlab::theory::retries::attempts_by_layer;
 use stormlab::theory::retries::attempts_per_call;
 
-use crate::theory::REPLICATIONS;
 use crate::theory::check;
+use crate::theory::check_within;
 use crate::theory::meter::Meter;
 use crate::theory::model;
 use crate::theory::observe;
@@ -60,11 +60,12 @@ policies: {{ four: {{ retry: {{ max_attempts: 4, backoff: {backoff} }} }} }}
     );
     let attempts = attempts_per_call(0.3, 4);
     let queue = Queue { arrival_rate: 0.5 * attempts, service_rate: 1.0, servers: 1 };
-    let sojourn = queue.sojourn_time().unwrap();
+    let sojourn = queue.sojourn_time().expect("it is stable");
+    let present = queue.present().expect("it is stable");
     let line = |what: &str| format!("R-2 {line}: {what}");
     let rate = runs.mean(|m| m.rate(m.stations[0].reached));
     check(&line("attempt rate"), rate, 0.7085, 0.000_91);
-    check(&line("L"), runs.mean(|m| m.present(0)), queue.present().unwrap(), 0.016);
+    check(&line("L"), runs.mean(|m| m.present(0)), present, 0.016);
     check(&line("W"), runs.mean(|m| m.stations[0].sojourns.mean()), sojourn, 0.02);
     check(&line("P(fails)"), runs.mean(Meter::failing), 0.0081, 8.7e-5);
     let orbit = 0.5 * (attempts - 1.0) * mean_backoff;
@@ -158,7 +159,7 @@ policies:
         let run = observe(&model, 1, || Meter::new(&model)).remove(0);
         let expected = amplification_under_budget(0.2, floor.into(), 100.0, 4);
         let found = run.amplification(0) / expected;
-        crate::theory::check_within(&format!("R-5 floor {floor}/s"), found, 0.995, 1.005);
+        check_within(&format!("R-5 floor {floor}/s"), found, 0.995, 1.005);
     }
     check_floor(0);
     check_floor(10);
@@ -265,5 +266,4 @@ policies:
     check("R-24 attempt rate", rate, expected, 0.0045);
     let timed_out = runs.mean(|m| m.sides[0].timed_out / m.stations[0].reached);
     check("R-24 P(timeout)", timed_out, 0.280_435_3, 0.005);
-    assert_eq!(runs.0.len(), REPLICATIONS as usize);
 }

@@ -1,6 +1,7 @@
 //! When retries happen: schedules to the nanosecond, and how jitter spreads them.
 
 use stormlab::engine::observe::Cause;
+use stormlab::measure::record::RunRecord;
 
 use crate::theory::check;
 use crate::theory::deviation;
@@ -75,7 +76,7 @@ services: {{ server: {{ workers: 1000, work: 0s, errors: {{ class: unavailable, 
 policies: {{ twice: {{ retry: {{ max_attempts: 2, jitter: {jitter}, backoff: {window} }} }} }}
 "
     ));
-    let retries = |record: stormlab::measure::record::RunRecord| {
+    let retries = |record: RunRecord| {
         record.series.service(0).map(|window| window.retries().into()).collect()
     };
     records(&model, runs).into_iter().map(retries).collect()

@@ -10,3 +10,4 @@ mod limits;
 mod policy;
 mod rules;
 mod scenario;
+mod theory;

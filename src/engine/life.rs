@@ -55,6 +55,13 @@ const LOOK_EVERY: u32 = 4096;
 /// So many events that cause one another without a step in time are a loop.
 pub(super) const LONGEST_CHAIN: u16 = 1000;
 
+/// The key of the `step`-th call that a request or a handler makes. The keys of its attempts are
+/// mixed from it, so it need not be mixed itself.
+#[inline(always)]
+const fn call_key(parent: u64, step: u16) -> u64 {
+    parent.wrapping_add((step as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03))
+}
+
 /// An attempt at a service, from its sending to its reply, or to the end of abandoned work.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
@@ -122,6 +129,8 @@ pub(super) struct Life<'p, O> {
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
+    /// What the keys of a population's requests are made from.
+    population_keys: Vec<u64>,
     /// Requests so far of each closed-loop user; users of all populations in one row.
     asked: Vec<u32>,
     first_user: Vec<u32>,
@@ -226,6 +235,7 @@ impl<'p, O: Observer> Life<'p, O> {
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
+            population_keys: (0..model.populations.len() as u64).map(|p| mix(1, p)).collect(),
             asked: Vec::new(),
             first_user: Vec::new(),
             chains: BTreeMap::new(),
@@ -303,29 +313,46 @@ impl<'p, O: Observer> Life<'p, O> {
     /// One event. Whatever follows from it is scheduled, not done: nothing here recurs.
     #[inline(always)]
     fn step(&mut self, event: Event) {
-        let (slot, sequence) = (event.slot(), event.sequence());
         // Timers that are no longer awaited are recognised by their sequence number.
-        let awaited = match event.kind() {
-            Kind::Birth | Kind::UserWakes | Kind::AttemptArrives | Kind::ReplyArrives => true,
-            Kind::WorkEnds => self.attempts[slot].work_ends == sequence,
-            Kind::AttemptTimesOut | Kind::RetryDue => self.calls[slot].timer == sequence,
-            Kind::CallTimesOut => self.memories[slot as usize].timer == sequence,
-            Kind::CancelArrives => self.attempts[slot].caller == asking::gone(sequence),
-        };
-        if !awaited {
-            return;
-        }
-        self.note(event);
+        let (slot, sequence) = (event.slot(), event.sequence());
         match event.kind() {
-            Kind::Birth => self.bear(slot as usize),
-            Kind::UserWakes => self.wake(slot),
-            Kind::AttemptArrives => self.arrive(slot),
-            Kind::WorkEnds => self.end_work(slot),
-            Kind::ReplyArrives => self.hear(slot),
-            Kind::AttemptTimesOut => self.time_out_attempt(slot),
-            Kind::CallTimesOut => self.time_out_call(slot),
-            Kind::CancelArrives => self.hear_cancel(slot),
-            Kind::RetryDue => self.retry(slot),
+            Kind::Birth => {
+                self.note(event);
+                self.bear(slot as usize);
+            }
+            Kind::UserWakes => {
+                self.note(event);
+                self.wake(slot);
+            }
+            Kind::AttemptArrives => {
+                self.note(event);
+                self.arrive(slot);
+            }
+            Kind::WorkEnds if self.attempts[slot].work_ends == sequence => {
+                self.note(event);
+                self.end_work(slot);
+            }
+            Kind::ReplyArrives => {
+                self.note(event);
+                self.hear(slot);
+            }
+            Kind::AttemptTimesOut if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.time_out_attempt(slot);
+            }
+            Kind::CallTimesOut if self.memories[slot as usize].timer == sequence => {
+                self.note(event);
+                self.time_out_call(slot);
+            }
+            Kind::CancelArrives if self.attempts[slot].caller == asking::gone(sequence) => {
+                self.note(event);
+                self.hear_cancel(slot);
+            }
+            Kind::RetryDue if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.retry(slot);
+            }
+            _ => return,
         }
         if !self.called.is_empty() {
             self.let_in();
@@ -341,7 +368,7 @@ impl<'p, O: Observer> Life<'p, O> {
             let next = arrivals.next();
             self.schedule_birth(population, next);
         }
-        let key = mix(mix(1, population as u64), u64::from(number));
+        let key = mix(self.population_keys[population], u64::from(number));
         let size = self.model.populations[population].size;
         let client = if size == 1 {
             0
@@ -386,7 +413,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let edge = self.model.populations[population].calls;
         let slot = self.requests.insert(request);
-        self.call(Parent::request(slot), edge, mix(request.key, 0));
+        self.call(Parent::request(slot), edge, call_key(request.key, 0));
     }
 
     /// R12: the client's call is over, and with it the request.
@@ -431,7 +458,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     fn user_key(&self, population: usize, user: u32, nth: u32) -> u64 {
-        mix(mix(mix(2, population as u64), u64::from(user)), u64::from(nth))
+        mix(mix(self.population_keys[population], u64::from(user)), u64::from(nth))
     }
 
     /// Counts an event and folds it into the fingerprint.

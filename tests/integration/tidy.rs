@@ -188,7 +188,9 @@ fn every_file_says_at_its_head_what_it_is_for() {
         words.is_none_or(|words| words.len() < 15)
     };
     let all = rust(&["src", "tests", "benches"]);
-    none(&all.iter().filter(|file| headless(file)).map(|file| file.path.clone()).collect::<Vec<_>>());
+    none(
+        &all.iter().filter(|file| headless(file)).map(|file| file.path.clone()).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -240,8 +242,20 @@ fn nothing_is_left_for_later_and_no_path_of_a_machine_is_written_down() {
 #[test]
 fn no_platform_decides_the_last_bits_on_the_way_from_seed_to_counts() {
     const FUNCTIONS: [&str; 14] = [
-        ".ln()", ".ln_1p()", ".log2()", ".log10()", ".exp()", ".exp2()", ".exp_m1()", ".powf(",
-        ".powi(", ".sin()", ".cos()", ".tan()", ".tanh()", ".mul_add(",
+        ".ln()",
+        ".ln_1p()",
+        ".log2()",
+        ".log10()",
+        ".exp()",
+        ".exp2()",
+        ".exp_m1()",
+        ".powf(",
+        ".powi(",
+        ".sin()",
+        ".cos()",
+        ".tan()",
+        ".tanh()",
+        ".mul_add(",
     ];
     let path = ["src/units.rs", "src/random", "src/policy", "src/scenario", "src/engine"];
     let mut violations = Vec::new();
@@ -304,9 +318,10 @@ fn every_dependency_is_used() {
 
 #[test]
 fn the_rules_can_be_broken() {
-    assert_eq!(modules_in("use crate::engine::life; crate::stats::x").collect::<Vec<_>>(), [
-        "engine", "stats"
-    ]);
+    assert_eq!(
+        modules_in("use crate::engine::life; crate::stats::x").collect::<Vec<_>>(),
+        ["engine", "stats"]
+    );
     assert_eq!(module_of("src/units.rs"), "units");
     assert_eq!(module_of("src/engine/life/asking.rs"), "engine");
     assert_eq!(code("//! a\nb\n  // c\nd").collect::<Vec<_>>(), [(2, "b"), (4, "d")]);

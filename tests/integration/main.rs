@@ -3,6 +3,7 @@
 mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
+mod documents;
 mod policy;
 mod scenario;
 mod tidy;

@@ -1,10 +1,10 @@
 //! What the engine costs: events per second of CPU time, and how that holds with scale.
 //!
-//! `cargo bench --profile dist --bench engine` prints every figure; the ratios, measured side by side in one run,
-//! say more than the absolute numbers, which change with the machine and with its neighbours.
-//! With the words `w2 20` after `--` it prints one line about W2 instead, for
-//! comparisons with other simulators. Without `--bench`, as under `cargo test --all-targets`, everything runs once and
-//! small. Linux only, since CPU time and memory are read from `/proc`.
+//! `cargo bench --profile dist --bench engine` prints every figure; the ratios, measured side by
+//! side in one run, say more than the absolute numbers, which change with the machine and with its
+//! neighbours. With the words `w2 20` after `--` it prints one line about W2 instead, for
+//! comparisons with other simulators. Without `--bench`, as under `cargo test --all-targets`,
+//! everything runs once and small. Linux only, since CPU time and memory are read from `/proc`.
 
 mod clock;
 mod works;

@@ -118,6 +118,8 @@ pub(super) struct Life<'p, O> {
     keys: Keys,
     calendar: Calendar,
     agenda: Agenda,
+    /// The moment of the next control, as of now: a crash may bring it forward.
+    control_at: SimTime,
     requests: Slab<Request>,
     calls: Slab<Call>,
     /// Beside `calls`, where any policy needs it.
@@ -126,6 +128,8 @@ pub(super) struct Life<'p, O> {
     /// Beside `attempts`, where any population has a deadline.
     deadlines: Vec<SimTime>,
     has_deadlines: bool,
+    /// Does any timeout end when a worker takes the attempt up?
+    has_patience: bool,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
@@ -226,12 +230,14 @@ impl<'p, O: Observer> Life<'p, O> {
             keys,
             calendar: Calendar::new(end, edges),
             agenda: Agenda::new(model),
+            control_at: SimTime::ZERO,
             requests: Slab::default(),
             calls: Slab::default(),
             memories: Vec::new(),
             attempts: Slab::default(),
             deadlines: Vec::new(),
-            has_deadlines: model.populations.iter().any(|p| p.deadline.is_some()),
+            has_deadlines: plans.iter().any(Plan::has_deadlines),
+            has_patience: plans.iter().any(Plan::has_patience),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
@@ -285,8 +291,11 @@ impl<'p, O: Observer> Life<'p, O> {
         let mut watch = Watch::start(&self.model.run.limits);
         let mut until_look = LOOK_EVERY;
         loop {
-            let control_at = self.agenda.next_at();
-            while let Some(event) = self.calendar.next(control_at) {
+            self.control_at = self.agenda.next_at();
+            // R13: all control of an instant comes before what follows from it.
+            while self.control_at > self.calendar.now()
+                && let Some(event) = self.calendar.next(self.control_at)
+            {
                 self.step(event);
                 until_look -= 1;
                 if until_look == 0 {
@@ -300,12 +309,14 @@ impl<'p, O: Observer> Life<'p, O> {
                     return self.finish(self.calendar.now());
                 }
             }
-            self.calendar.advance(control_at);
-            let (_, control) = self.agenda.take();
+            let (at, control) = self.agenda.take();
+            self.calendar.advance(at);
             self.control(control);
-            self.let_in();
-            if control_at >= end {
+            if at >= end {
                 return self.finish(end);
+            }
+            if self.agenda.next_at() > at {
+                self.let_in();
             }
         }
     }
@@ -380,6 +391,7 @@ impl<'p, O: Observer> Life<'p, O> {
             key,
             born_at: self.calendar.now(),
             client,
+            deadline: self.deadline_of_newborn(population),
             population: population as u16,
             chain: 0,
         });
@@ -393,7 +405,15 @@ impl<'p, O: Observer> Life<'p, O> {
         let key = self.user_key(population, client, self.asked[user as usize]);
         let born_at = self.calendar.now();
         let chain = self.chains.remove(&user).unwrap_or(0);
-        self.begin(Request { key, born_at, client, population: population as u16, chain });
+        let deadline = self.deadline_of_newborn(population);
+        let population = population as u16;
+        self.begin(Request { key, born_at, deadline, client, population, chain });
+    }
+
+    /// When a request that is born now has its deadline.
+    fn deadline_of_newborn(&self, population: usize) -> SimTime {
+        let span = self.plans[self.plan].model.populations[population].deadline;
+        self.calendar.now() + span.unwrap_or(Duration::MAX)
     }
 
     /// R1: a request begins with the one call of its client, unless the operator sheds it.
@@ -423,12 +443,9 @@ impl<'p, O: Observer> Life<'p, O> {
         self.requests.free(slot);
         self.audit.ended += 1;
         let population = request.population as usize;
-        let deadline = self.model.populations[population].deadline;
         let verdict = match outcome {
             Err(cause) => Verdict::Failed(cause),
-            Ok(()) if deadline.is_some_and(|span| now.since(request.born_at) > span) => {
-                Verdict::Late
-            }
+            Ok(()) if now > request.deadline => Verdict::Late,
             Ok(()) => Verdict::Ok,
         };
         self.observer.ended(now, population, request.born_at, verdict);
@@ -533,11 +550,7 @@ impl<O> Life<'_, O> {
             return SimTime::NEVER;
         }
         match parent.slot() {
-            Ok(slot) => {
-                let request = self.requests[slot];
-                let span = self.model.populations[request.population as usize].deadline;
-                request.born_at + span.unwrap_or(Duration::MAX)
-            }
+            Ok(slot) => self.requests[slot].deadline,
             Err(slot) => self.deadlines[slot as usize],
         }
     }

@@ -189,9 +189,11 @@ fn the_readme_lists_the_exit_codes_that_the_program_promises() {
 fn parts_are_laid_over_the_whole() {
     let whole = "schema: 1\nclients:\n  a: 1\nrun: { seed: 1 }\n";
     let over = "clients:\n  b: 2\nrun: { seed: 2 }\nexpect:\n  - x: 1\n";
-    let expected =
-        "schema: 1\nclients:\n  a: 1\n  b: 2\nrun: { seed: 2 }\nexpect:\n  - x: 1\n";
+    let expected = "schema: 1\nclients:\n  a: 1\n  b: 2\nrun: { seed: 2 }\nexpect:\n  - x: 1\n";
     assert_eq!(laid_over(whole, over), expected);
-    assert_eq!(arguments("stormlab run a.yaml | jq # x"), Some(vec!["run".into(), "a.yaml".into()]));
+    assert_eq!(
+        arguments("stormlab run a.yaml | jq # x"),
+        Some(vec!["run".into(), "a.yaml".into()])
+    );
     assert_eq!(arguments("cargo test"), None);
 }

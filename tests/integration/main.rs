@@ -3,7 +3,13 @@
 mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
+mod determinism;
 mod documents;
+mod invariants;
+mod lab;
+mod limits;
 mod policy;
+mod rules;
 mod scenario;
+mod theory;
 mod tidy;

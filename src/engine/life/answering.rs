@@ -112,7 +112,7 @@ impl<'p, O: Observer> Life<'p, O> {
     fn work(&mut self, slot: u32, service: usize) {
         let now = self.calendar.now();
         let settings = self.service(service);
-        let Attempt { key, replica, arrived_at, caller, edge, .. } = self.attempts[slot];
+        let Attempt { key, replica, arrived_at, caller, .. } = self.attempts[slot];
         let span = match settings.work.as_constant() {
             Some(span) => span,
             None => settings.work.sample(self.keys.draw(Purpose::Work, key, 0)),
@@ -127,7 +127,7 @@ impl<'p, O: Observer> Life<'p, O> {
         attempt.started_at = now;
         attempt.work_ends = work_ends;
         // Patience ends when the waiting does.
-        if self.edge(edge).patience && !is_gone(caller) {
+        if self.has_patience && !is_gone(caller) && self.edge_of(&self.calls[caller]).patience {
             self.calls[caller].timer = 0;
         }
     }

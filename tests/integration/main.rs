@@ -4,6 +4,7 @@ mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
 mod determinism;
+mod documents;
 mod invariants;
 mod lab;
 mod limits;
@@ -11,3 +12,4 @@ mod policy;
 mod rules;
 mod scenario;
 mod theory;
+mod tidy;

@@ -5,3 +5,5 @@ mod analysis;
 mod cli;
 mod policy;
 mod scenario;
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod scenarios;

@@ -34,6 +34,8 @@ pub(super) struct Arrivals {
     /// Where the process stands, in nanoseconds, not rounded.
     at: f64,
     drawn: u32,
+    /// The area to the arrival after the next, drawn ahead so that nothing waits for it.
+    ahead: f64,
     /// The next arrival of the process.
     next: SimTime,
     /// Bursts not yet over: when, and how many requests are left of it; the next one last.
@@ -55,10 +57,13 @@ impl Arrivals {
             piece_from: 0.0,
             at: 0.0,
             drawn: 0,
+            ahead: 0.0,
             next: SimTime::ZERO,
             bursts,
         };
-        arrivals.next = arrivals.draw_next(keys);
+        arrivals.ahead = arrivals.draw(keys);
+        arrivals.next = arrivals.find_next();
+        arrivals.ahead = arrivals.draw(keys);
         arrivals
     }
 
@@ -83,16 +88,25 @@ impl Arrivals {
             }
             return;
         }
-        self.next = self.draw_next(keys);
+        self.next = self.find_next();
+        self.ahead = self.draw(keys);
     }
 
+    /// The area under the rate from one arrival to the next.
     #[inline]
-    fn draw_next(&mut self, keys: &Keys) -> SimTime {
-        let mut area = match self.process {
-            Process::Even => 1.0,
-            Process::Poisson => keys.exponential(Purpose::Arrival, self.population, self.drawn),
-        };
+    fn draw(&mut self, keys: &Keys) -> f64 {
+        let number = self.drawn;
         self.drawn += 1;
+        match self.process {
+            Process::Even => 1.0,
+            Process::Poisson => keys.exponential(Purpose::Arrival, self.population, number),
+        }
+    }
+
+    /// The moment at which the area ahead is used up.
+    #[inline]
+    fn find_next(&mut self) -> SimTime {
+        let mut area = self.ahead;
         loop {
             let Some(piece) = self.pieces.get(self.piece) else { return SimTime::NEVER };
             let rate = piece.start + piece.slope * (self.at - self.piece_from);

@@ -24,6 +24,8 @@ pub(super) const NOBODY: u32 = u32::MAX;
 pub(super) struct Request {
     pub(super) key: u64,
     pub(super) born_at: SimTime,
+    /// The moment after which an answer is late.
+    pub(super) deadline: SimTime,
     pub(super) client: u32,
     pub(super) population: u16,
     /// Requests of the same user, each caused by the end of the last, without a step in time.
@@ -67,7 +69,7 @@ pub(super) struct Call {
     pub(super) tries: u32,
     pub(super) edge: u16,
     /// The plan under which it began.
-    pub(super) plan: u8,
+    pub(super) plan: u16,
     pub(super) flags: Flags,
     /// Why its next attempt is sent.
     pub(super) reason: Reason,
@@ -150,6 +152,21 @@ pub(super) struct Room {
     pub(super) line: VecDeque<InLine>,
 }
 
+impl Room {
+    /// The first in line, who has been given a place, is called.
+    pub(super) fn call_next(&mut self, calls: &mut Slab<Call>) -> Option<u32> {
+        while let Some(next) = self.line.pop_front() {
+            if next.is_in_line(calls) {
+                let flags = &mut calls[next.slot].flags;
+                flags.take(Flags::IN_LINE);
+                flags.set(Flags::CALLED);
+                return Some(next.slot);
+            }
+        }
+        None
+    }
+}
+
 /// A call in the line before a bulkhead. Who gives up leaves its entry behind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InLine {
@@ -224,6 +241,11 @@ impl<T> Lazy<T> {
             self.states.push(new());
         }
         &mut self.states[*slot as usize]
+    }
+
+    /// The same, to be changed.
+    pub(super) fn used_mut(&mut self, index: usize) -> Option<&mut T> {
+        self.slots.get(index).and_then(|slot| self.states.get_mut(*slot as usize))
     }
 
     /// The state of an index, if it was ever used.

@@ -55,6 +55,13 @@ const LOOK_EVERY: u32 = 4096;
 /// So many events that cause one another without a step in time are a loop.
 pub(super) const LONGEST_CHAIN: u16 = 1000;
 
+/// The key of the `step`-th call that a request or a handler makes. The keys of its attempts are
+/// mixed from it, so it need not be mixed itself.
+#[inline(always)]
+const fn call_key(parent: u64, step: u16) -> u64 {
+    parent.wrapping_add((step as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03))
+}
+
 /// An attempt at a service, from its sending to its reply, or to the end of abandoned work.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
@@ -111,6 +118,8 @@ pub(super) struct Life<'p, O> {
     keys: Keys,
     calendar: Calendar,
     agenda: Agenda,
+    /// The moment of the next control, as of now: a crash may bring it forward.
+    control_at: SimTime,
     requests: Slab<Request>,
     calls: Slab<Call>,
     /// Beside `calls`, where any policy needs it.
@@ -119,9 +128,13 @@ pub(super) struct Life<'p, O> {
     /// Beside `attempts`, where any population has a deadline.
     deadlines: Vec<SimTime>,
     has_deadlines: bool,
+    /// Does any timeout end when a worker takes the attempt up?
+    has_patience: bool,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
+    /// What the keys of a population's requests are made from.
+    population_keys: Vec<u64>,
     /// Requests so far of each closed-loop user; users of all populations in one row.
     asked: Vec<u32>,
     first_user: Vec<u32>,
@@ -217,15 +230,18 @@ impl<'p, O: Observer> Life<'p, O> {
             keys,
             calendar: Calendar::new(end, edges),
             agenda: Agenda::new(model),
+            control_at: SimTime::ZERO,
             requests: Slab::default(),
             calls: Slab::default(),
             memories: Vec::new(),
             attempts: Slab::default(),
             deadlines: Vec::new(),
-            has_deadlines: model.populations.iter().any(|p| p.deadline.is_some()),
+            has_deadlines: plans.iter().any(Plan::has_deadlines),
+            has_patience: plans.iter().any(Plan::has_patience),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
+            population_keys: (0..model.populations.len() as u64).map(|p| mix(1, p)).collect(),
             asked: Vec::new(),
             first_user: Vec::new(),
             chains: BTreeMap::new(),
@@ -275,8 +291,11 @@ impl<'p, O: Observer> Life<'p, O> {
         let mut watch = Watch::start(&self.model.run.limits);
         let mut until_look = LOOK_EVERY;
         loop {
-            let control_at = self.agenda.next_at();
-            while let Some(event) = self.calendar.next(control_at) {
+            self.control_at = self.agenda.next_at();
+            // R13: all control of an instant comes before what follows from it.
+            while self.control_at > self.calendar.now()
+                && let Some(event) = self.calendar.next(self.control_at)
+            {
                 self.step(event);
                 until_look -= 1;
                 if until_look == 0 {
@@ -290,12 +309,14 @@ impl<'p, O: Observer> Life<'p, O> {
                     return self.finish(self.calendar.now());
                 }
             }
-            self.calendar.advance(control_at);
-            let (_, control) = self.agenda.take();
+            let (at, control) = self.agenda.take();
+            self.calendar.advance(at);
             self.control(control);
-            self.let_in();
-            if control_at >= end {
+            if at >= end {
                 return self.finish(end);
+            }
+            if self.agenda.next_at() > at {
+                self.let_in();
             }
         }
     }
@@ -303,29 +324,46 @@ impl<'p, O: Observer> Life<'p, O> {
     /// One event. Whatever follows from it is scheduled, not done: nothing here recurs.
     #[inline(always)]
     fn step(&mut self, event: Event) {
-        let (slot, sequence) = (event.slot(), event.sequence());
         // Timers that are no longer awaited are recognised by their sequence number.
-        let awaited = match event.kind() {
-            Kind::Birth | Kind::UserWakes | Kind::AttemptArrives | Kind::ReplyArrives => true,
-            Kind::WorkEnds => self.attempts[slot].work_ends == sequence,
-            Kind::AttemptTimesOut | Kind::RetryDue => self.calls[slot].timer == sequence,
-            Kind::CallTimesOut => self.memories[slot as usize].timer == sequence,
-            Kind::CancelArrives => self.attempts[slot].caller == asking::gone(sequence),
-        };
-        if !awaited {
-            return;
-        }
-        self.note(event);
+        let (slot, sequence) = (event.slot(), event.sequence());
         match event.kind() {
-            Kind::Birth => self.bear(slot as usize),
-            Kind::UserWakes => self.wake(slot),
-            Kind::AttemptArrives => self.arrive(slot),
-            Kind::WorkEnds => self.end_work(slot),
-            Kind::ReplyArrives => self.hear(slot),
-            Kind::AttemptTimesOut => self.time_out_attempt(slot),
-            Kind::CallTimesOut => self.time_out_call(slot),
-            Kind::CancelArrives => self.hear_cancel(slot),
-            Kind::RetryDue => self.retry(slot),
+            Kind::Birth => {
+                self.note(event);
+                self.bear(slot as usize);
+            }
+            Kind::UserWakes => {
+                self.note(event);
+                self.wake(slot);
+            }
+            Kind::AttemptArrives => {
+                self.note(event);
+                self.arrive(slot);
+            }
+            Kind::WorkEnds if self.attempts[slot].work_ends == sequence => {
+                self.note(event);
+                self.end_work(slot);
+            }
+            Kind::ReplyArrives => {
+                self.note(event);
+                self.hear(slot);
+            }
+            Kind::AttemptTimesOut if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.time_out_attempt(slot);
+            }
+            Kind::CallTimesOut if self.memories[slot as usize].timer == sequence => {
+                self.note(event);
+                self.time_out_call(slot);
+            }
+            Kind::CancelArrives if self.attempts[slot].caller == asking::gone(sequence) => {
+                self.note(event);
+                self.hear_cancel(slot);
+            }
+            Kind::RetryDue if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.retry(slot);
+            }
+            _ => return,
         }
         if !self.called.is_empty() {
             self.let_in();
@@ -341,7 +379,7 @@ impl<'p, O: Observer> Life<'p, O> {
             let next = arrivals.next();
             self.schedule_birth(population, next);
         }
-        let key = mix(mix(1, population as u64), u64::from(number));
+        let key = mix(self.population_keys[population], u64::from(number));
         let size = self.model.populations[population].size;
         let client = if size == 1 {
             0
@@ -353,6 +391,7 @@ impl<'p, O: Observer> Life<'p, O> {
             key,
             born_at: self.calendar.now(),
             client,
+            deadline: self.deadline_of_newborn(population),
             population: population as u16,
             chain: 0,
         });
@@ -366,7 +405,15 @@ impl<'p, O: Observer> Life<'p, O> {
         let key = self.user_key(population, client, self.asked[user as usize]);
         let born_at = self.calendar.now();
         let chain = self.chains.remove(&user).unwrap_or(0);
-        self.begin(Request { key, born_at, client, population: population as u16, chain });
+        let deadline = self.deadline_of_newborn(population);
+        let population = population as u16;
+        self.begin(Request { key, born_at, deadline, client, population, chain });
+    }
+
+    /// When a request that is born now has its deadline.
+    fn deadline_of_newborn(&self, population: usize) -> SimTime {
+        let span = self.plans[self.plan].model.populations[population].deadline;
+        self.calendar.now() + span.unwrap_or(Duration::MAX)
     }
 
     /// R1: a request begins with the one call of its client, unless the operator sheds it.
@@ -386,7 +433,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let edge = self.model.populations[population].calls;
         let slot = self.requests.insert(request);
-        self.call(Parent::request(slot), edge, mix(request.key, 0));
+        self.call(Parent::request(slot), edge, call_key(request.key, 0));
     }
 
     /// R12: the client's call is over, and with it the request.
@@ -396,12 +443,9 @@ impl<'p, O: Observer> Life<'p, O> {
         self.requests.free(slot);
         self.audit.ended += 1;
         let population = request.population as usize;
-        let deadline = self.model.populations[population].deadline;
         let verdict = match outcome {
             Err(cause) => Verdict::Failed(cause),
-            Ok(()) if deadline.is_some_and(|span| now.since(request.born_at) > span) => {
-                Verdict::Late
-            }
+            Ok(()) if now > request.deadline => Verdict::Late,
             Ok(()) => Verdict::Ok,
         };
         self.observer.ended(now, population, request.born_at, verdict);
@@ -431,7 +475,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     fn user_key(&self, population: usize, user: u32, nth: u32) -> u64 {
-        mix(mix(mix(2, population as u64), u64::from(user)), u64::from(nth))
+        mix(mix(self.population_keys[population], u64::from(user)), u64::from(nth))
     }
 
     /// Counts an event and folds it into the fingerprint.
@@ -506,11 +550,7 @@ impl<O> Life<'_, O> {
             return SimTime::NEVER;
         }
         match parent.slot() {
-            Ok(slot) => {
-                let request = self.requests[slot];
-                let span = self.model.populations[request.population as usize].deadline;
-                request.born_at + span.unwrap_or(Duration::MAX)
-            }
+            Ok(slot) => self.requests[slot].deadline,
             Err(slot) => self.deadlines[slot as usize],
         }
     }

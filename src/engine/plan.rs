@@ -163,6 +163,16 @@ impl<'m> Plan<'m> {
         Self { model, edges, layout, remembers }
     }
 
+    /// Has any population a deadline?
+    pub(super) fn has_deadlines(&self) -> bool {
+        self.model.populations.iter().any(|population| population.deadline.is_some())
+    }
+
+    /// Does any timeout end when a worker takes the attempt up?
+    pub(super) fn has_patience(&self) -> bool {
+        self.edges.iter().any(|edge| edge.patience)
+    }
+
     /// How many instances the callers along an edge are.
     pub(super) fn instances(&self, edge: usize) -> usize {
         caller_group(self.model.edges[edge].caller, self.model).1
@@ -192,6 +202,11 @@ impl EdgePlan {
             budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
         });
         let timeout = policy.attempt_timeout.clone();
+        // A timeout for ever is none.
+        let for_ever =
+            |layer: &Layer| *layer == Layer::Timeout && policy.timeout == Some(Duration::MAX);
+        let layers: Vec<_> =
+            policy.order.iter().copied().filter(|layer| !for_ever(layer)).collect();
         Self {
             target: edge.target,
             replicas: model.services[edge.target].replicas,
@@ -199,9 +214,9 @@ impl EdgePlan {
             constant_latency: edge.link.latency.as_constant(),
             loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
             is_plain: policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
-                && policy.order.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout)),
-            layers: policy.order.clone(),
-            retry_at: policy.order.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
+                && layers.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout)),
+            retry_at: layers.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
+            layers,
             retry,
             constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
             patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),

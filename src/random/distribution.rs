@@ -14,6 +14,7 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 
 use super::gamma::GammaTable;
+use super::logarithm::hazard;
 use super::normal;
 use crate::units::Draw;
 use crate::units::Duration;
@@ -279,14 +280,6 @@ impl Law {
 
 /// Below the smallest draw that the generator makes (2⁻⁵³): stands for a draw of exactly 0.
 const SMALLEST: f64 = 1.0 / (1u64 << 54) as f64;
-
-/// −ln(1 − u): a standard exponential variate, rising with `u`.
-///
-/// 1 − u is exact for the draws of the generator, so nothing is lost near either end.
-#[inline]
-fn hazard(u: f64) -> f64 {
-    -libm::log(1.0 - u)
-}
 
 /// The mean in nanoseconds, if it is not zero.
 fn positive(mean: Duration) -> Result<f64, &'static str> {

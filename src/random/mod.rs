@@ -11,6 +11,7 @@
 
 mod distribution;
 mod gamma;
+mod logarithm;
 mod normal;
 mod philox;
 
@@ -95,7 +96,7 @@ impl Keys {
     /// A draw from the exponential distribution of mean 1.
     #[inline]
     pub fn exponential(&self, purpose: Purpose, entity: u64, index: u32) -> f64 {
-        -libm::log(1.0 - self.draw(purpose, entity, index).get())
+        logarithm::hazard(self.draw(purpose, entity, index).get())
     }
 }
 

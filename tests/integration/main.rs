@@ -3,7 +3,13 @@
 mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
+mod determinism;
+mod invariants;
+mod lab;
+mod limits;
 mod policy;
+mod rules;
 mod scenario;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod scenarios;
+mod theory;

@@ -8,22 +8,18 @@ use crate::engine::life::Attempt;
 use crate::engine::life::Life;
 use crate::engine::life::Stage;
 use crate::engine::life::asking::is_gone;
+use crate::engine::life::call_key;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
 use crate::engine::server::Offer;
 use crate::policy::outcome::Class;
 use crate::random::Purpose;
-use crate::random::mix;
 use crate::scenario::model::Cancellation;
 use crate::scenario::model::Errors;
 use crate::scenario::model::Service;
 use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
-
-/// The step of the key of a handler's first call; the step of a client's only call is 0, those of
-/// attempts are their numbers.
-const CALLS_FROM: u64 = 1 << 32;
 
 impl<'p, O: Observer> Life<'p, O> {
     /// R5: an attempt reaches a replica, which starts it, queues it, or turns it away.
@@ -116,7 +112,7 @@ impl<'p, O: Observer> Life<'p, O> {
     fn work(&mut self, slot: u32, service: usize) {
         let now = self.calendar.now();
         let settings = self.service(service);
-        let Attempt { key, replica, arrived_at, caller, edge, .. } = self.attempts[slot];
+        let Attempt { key, replica, arrived_at, caller, .. } = self.attempts[slot];
         let span = match settings.work.as_constant() {
             Some(span) => span,
             None => settings.work.sample(self.keys.draw(Purpose::Work, key, 0)),
@@ -131,7 +127,7 @@ impl<'p, O: Observer> Life<'p, O> {
         attempt.started_at = now;
         attempt.work_ends = work_ends;
         // Patience ends when the waiting does.
-        if self.edge(edge).patience && !is_gone(caller) {
+        if self.has_patience && !is_gone(caller) && self.edge_of(&self.calls[caller]).patience {
             self.calls[caller].timer = 0;
         }
     }
@@ -208,7 +204,7 @@ impl<'p, O: Observer> Life<'p, O> {
     fn call_next(&mut self, slot: u32, settings: &Service) {
         let Attempt { key, step, .. } = self.attempts[slot];
         let edge = settings.calls[step as usize];
-        self.call(Parent::attempt(slot), edge, mix(key, CALLS_FROM + u64::from(step)));
+        self.call(Parent::attempt(slot), edge, call_key(key, step));
     }
 
     /// A call that a handler waited for is over. R11: a failure is passed on under its class for

@@ -58,7 +58,7 @@ impl<'p, O: Observer> Life<'p, O> {
             timer: 0,
             tries,
             edge: edge as u16,
-            plan: self.plan as u8,
+            plan: self.plan as u16,
             flags: Flags::default(),
             reason: Reason::First,
         });
@@ -242,7 +242,7 @@ impl<'p, O: Observer> Life<'p, O> {
         if edge.replicas == 1 {
             return 0;
         }
-        match self.model.services[edge.target].balance {
+        match self.servers[edge.target].settings.balance {
             Balance::RoundRobin => {
                 let turn = self.turns[index];
                 self.turns[index] = if turn + 1 == edge.replicas { 0 } else { turn + 1 };
@@ -511,7 +511,8 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let edge = self.edge_of(&self.calls[slot]);
-        let told = tell && self.model.services[edge.target].cancellation != Cancellation::None;
+        let cancellation = self.servers[edge.target].settings.cancellation;
+        let told = tell && cancellation != Cancellation::None;
         self.attempts[attempt].caller = if told && self.attempts[attempt].stage != Stage::Replying {
             let key = self.attempts[attempt].key;
             let latency = self.latency(edge, Purpose::CancelLatency, key);
@@ -579,8 +580,14 @@ impl<'p, O: Observer> Life<'p, O> {
         let call = self.calls[slot];
         let Some(bulkhead) = &self.edge_of(&call).bulkhead else { return };
         let index = bulkhead.index(self.instance_of(call.parent));
-        let states = &mut self.states[self.states_of[call.plan as usize]];
-        let room = states.bulkheads.get(index, Room::default);
+        // Who may come in next is for the settings of now to say, where they share the bulkhead.
+        let states_of = self.states_of[call.plan as usize];
+        let now = &self.plans[self.plan].edges[call.edge as usize].bulkhead;
+        let config = match now {
+            Some(now) if self.states_of[self.plan] == states_of => &now.config,
+            _ => &bulkhead.config,
+        };
+        let room = self.states[states_of].bulkheads.get(index, Room::default);
         let flags = &mut self.calls[slot].flags;
         if flags.take(Flags::IN_LINE) {
             room.bulkhead.leave_queue();
@@ -595,14 +602,21 @@ impl<'p, O: Observer> Life<'p, O> {
         if !flags.take(Flags::PLACE) && !called {
             return;
         }
-        if room.bulkhead.leave(&bulkhead.config) {
-            while let Some(next) = room.line.pop_front() {
-                if next.is_in_line(&self.calls) {
-                    let flags = &mut self.calls[next.slot].flags;
-                    flags.take(Flags::IN_LINE);
-                    flags.set(Flags::CALLED);
-                    self.called.push_back(next.slot);
-                    break;
+        if room.bulkhead.leave(config) {
+            self.called.extend(room.call_next(&mut self.calls));
+        }
+    }
+
+    /// The operator may have made bulkheads wider: who waits for a place goes on.
+    pub(super) fn widen_bulkheads(&mut self) {
+        let plan = &self.plans[self.plan];
+        for (edge, of) in plan.edges.iter().enumerate() {
+            let Some(bulkhead) = &of.bulkhead else { continue };
+            for index in bulkhead.indices(plan.instances(edge)) {
+                let states = &mut self.states[self.states_of[self.plan]];
+                let Some(room) = states.bulkheads.used_mut(index) else { continue };
+                while room.bulkhead.admit_waiting(&bulkhead.config) {
+                    self.called.extend(room.call_next(&mut self.calls));
                 }
             }
         }

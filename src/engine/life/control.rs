@@ -85,6 +85,7 @@ impl<O: Observer> Life<'_, O> {
         self.servers[service].go_down(replica);
         let back_at = self.calendar.now() + lasts;
         self.agenda.add(back_at, Control::ReplicaReturns { service, replica });
+        self.control_at = self.control_at.min(back_at);
     }
 
     fn bring_back(&mut self, service: usize, replica: u32) {
@@ -108,6 +109,7 @@ impl<O: Observer> Life<'_, O> {
                 let before = self.model.operator[..=index].iter();
                 let nth = before.filter(|a| matches!(a.what, Deed::Set { .. })).count();
                 self.plan = nth;
+                self.widen_bulkheads();
                 for service in 0..self.servers.len() {
                     self.servers[service].set(&self.plans[nth].model.services[service]);
                     self.take_all(service); // There may be more workers now.

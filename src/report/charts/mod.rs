@@ -171,34 +171,4 @@ mod tests {
         let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
         assert_eq!((side(16), side(20)), (1_600, 900));
     }
-
-    #[test]
-    #[ignore = "draws into target/look, for human eyes"]
-    fn look() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/look");
-        let mut thirty = made(&[0.0; 30]);
-        for index in 0..30 {
-            let name = format!("variant number {index} with a name that goes on and on");
-            thirty.scenario.variants[index].name.clone_from(&name);
-            thirty.summary.variants[index].0 = name;
-        }
-        thirty.results.truncate(30);
-        for (set, made) in [
-            ("few", made(&[1.0, 0.3, 0.0, 0.0, 0.9])),
-            ("many", made_of(&model(16, 30), &[0.2])),
-            ("thirty", thirty),
-        ] {
-            let folder = folder.join(set);
-            std::fs::create_dir_all(&folder).unwrap();
-            for (name, picture) in pictures(&made) {
-                if set == "thirty" && name != "comparison" {
-                    continue;
-                }
-                let png = canvas::png(&picture.svg).unwrap();
-                std::fs::write(folder.join(format!("{}.png", safe_name(&name))), png).unwrap();
-                std::fs::write(folder.join(format!("{}.svg", safe_name(&name))), picture.svg)
-                    .unwrap();
-            }
-        }
-    }
 }

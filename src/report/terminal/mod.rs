@@ -137,12 +137,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    #[ignore = "prints a report, for human eyes"]
-    fn look() {
-        for width in [70, 120] {
-            println!("{}", plain(&[1.0, 0.3, 0.0, 0.0, 0.9], width));
-        }
-    }
 }

@@ -1,0 +1,158 @@
+//! Histories on record. A change of any of them is a change of results: it needs an entry under
+//! *Results* in `CHANGELOG.md`, with the numbers before and after and the reason.
+
+use crate::lab::model;
+use crate::lab::run;
+
+/// Fingerprint, events, and the verdicts of all populations: ok, late, failed, open.
+#[track_caller]
+fn check(system: &str, fingerprint: u64, events: u64, verdicts: [u64; 4]) {
+    let record = run(&model(system));
+    let mut sums = [0; 4];
+    for of in &record.verdicts {
+        let failed = of.failed.iter().sum();
+        for (sum, count) in sums.iter_mut().zip([of.ok, of.late, failed, of.open]) {
+            *sum += count;
+        }
+    }
+    assert_eq!(
+        (format!("{:#018x}", record.fingerprint), record.events, sums),
+        (format!("{fingerprint:#018x}"), events, verdicts)
+    );
+}
+
+#[test]
+fn a_textbook_queue() {
+    check(
+        "
+run: { horizon: 100s, warm_up: 10s, window: 1s }
+clients: { everyone: { arrivals: { poisson: 50/s }, calls: server } }
+services: { server: { workers: 1, work: { exponential: 10ms } } }
+",
+        0xfc49_5f20_aa87_7fd8,
+        11_310,
+        [5166, 0, 0, 0],
+    );
+}
+
+#[test]
+fn every_law_of_chance() {
+    check(
+        "
+run: { horizon: 100s, warm_up: 0s, window: 1s, seed: 2 }
+clients:
+  a: { arrivals: { poisson: 10/s }, calls: lognormal }
+  b: { arrivals: { poisson: 10/s }, calls: gamma }
+  c: { arrivals: { poisson: 10/s }, calls: pareto }
+  d: { arrivals: { poisson: 10/s }, calls: weibull }
+  e: { arrivals: { poisson: 10/s }, calls: uniform }
+services:
+  lognormal: { workers: 2, work: { lognormal: { mean: 100ms, cv: 2 } } }
+  gamma: { workers: 2, work: { gamma: { mean: 100ms, cv: 0.5 } } }
+  pareto: { workers: 2, work: { pareto: { mean: 100ms, alpha: 1.5 } } }
+  weibull: { workers: 2, work: { weibull: { mean: 100ms, shape: 0.7 } } }
+  uniform: { workers: 2, work: { uniform: { low: 50ms, high: 150ms } } }
+",
+        0xd954_dc4c_2684_654b,
+        10_046,
+        [5019, 0, 0, 8],
+    );
+}
+
+#[test]
+fn a_chain_that_tries_again_at_every_layer() {
+    check(
+        "
+run: { horizon: 60s, warm_up: 5s, window: 1s, seed: 3 }
+clients: { web: { population: 9, arrivals: { poisson: 40/s }, calls: a, policy: p, deadline: 2s } }
+policies:
+  p: { attempt_timeout: 700ms, retry: { max_attempts: 3, backoff: 50ms, jitter: equal } }
+services:
+  a: { replicas: 2, workers: 20, work: 1ms, calls: [{ to: b, policy: p }] }
+  b: { workers: 20, work: 1ms, holds_worker: false, calls: [{ to: c, policy: p }] }
+  c: { workers: 2, work: { exponential: 45ms }, errors: { class: unavailable, share: 5% } }
+links: { default: { latency: { exponential: 2ms }, loss: 0.5% } }
+",
+        0xddf7_90a4_00e4_72f5,
+        50_166,
+        [245, 0, 2085, 84],
+    );
+}
+
+#[test]
+fn breakers_budgets_and_bulkheads() {
+    check(
+        "
+run: { horizon: 60s, warm_up: 5s, window: 1s, seed: 4 }
+clients:
+  web: { population: 30, arrivals: { poisson: 50/s }, calls: server, policy: p }
+  batch: { population: 5, users: { think: { exponential: 100ms } }, calls: server, policy: q }
+policies:
+  p:
+    timeout: 3s
+    attempt_timeout: { after: { exponential: 200ms } }
+    retry:
+      max_attempts: 5
+      backoff: { exponential: { base: 20ms, cap: 1s } }
+      jitter: decorrelated
+      budget: { token_bucket: { max_tokens: 10, token_ratio: 0.1 } }
+    breaker: { window: { length: 10s, failure_share: 50%, minimum_calls: 5 }, open_for: 1s }
+  q:
+    order: [retry, bulkhead, attempt_timeout]
+    attempt_timeout: 300ms
+    retry: { max_attempts: 3, backoff: { drawn: { exponential: 50ms } },
+             budget: { ratio: { share: 20%, deposit: success, floor: 1/s, per: [group] } } }
+    bulkhead: { limit: 3, queue: 2, per: [group, target] }
+services:
+  server: { replicas: 2, workers: 3, work: { exponential: 100ms }, balance: random,
+            cancellation: full, queue: { limit: 10, order: lifo, drop_expired: true } }
+",
+        0x1c4f_783e_c745_2925,
+        10_407,
+        [2706, 0, 1409, 7],
+    );
+}
+
+#[test]
+fn crashes_and_what_people_do_about_them() {
+    check(
+        "
+run: { horizon: 120s, warm_up: 0s, window: 1s, seed: 5 }
+clients: { web: { arrivals: [{ constant: 50/s }, { burst: { count: 200, at: 20s } }],
+                  calls: server, policy: p } }
+policies: { p: { attempt_timeout: 1s, retry: { max_attempts: 4, backoff: 100ms } } }
+services:
+  server: { replicas: 2, workers: 4, work: { exponential: 100ms },
+            overload: { crashes_at: { connections: 60 }, restarts_after: 3300ms,
+                        cold: { work_factor: 2, lasts: 5s } } }
+operator:
+  - { at: 60s, shed: { clients: web, share: 60%, lasts: 15s } }
+  - { at: 65s, flush: server }
+  - { at: 70s, restart: server }
+  - { at: 90s, set: { policies.p.retry.max_attempts: 2, services.server.workers: 6 } }
+",
+        0xda28_9fe8_cb9a_314f,
+        24_169,
+        [4557, 0, 1637, 5],
+    );
+}
+
+#[test]
+fn a_day_that_rises_and_falls() {
+    check(
+        "
+run: { horizon: 200s, warm_up: 10s, window: 1s, seed: 6 }
+clients:
+  web:
+    arrivals: { schedule: { rates: [{ rate: 5/s }, { at: 50s, rate: 60/s, ramp: 50s },
+                                    { at: 150s, rate: 5/s, ramp: 10s }] } }
+    calls: server
+    policy: p
+policies: { p: { attempt_timeout: { after: 500ms, scope: queue } } }
+services: { server: { workers: 4, work: { exponential: 90ms }, cancellation: queue } }
+",
+        0x1cd0_82a2_7f5a_c897,
+        12_022,
+        [4523, 0, 960, 0],
+    );
+}

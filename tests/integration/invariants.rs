@@ -1,0 +1,229 @@
+//! Laws that hold for every system, held against systems that nobody thought of.
+//!
+//! A few hundred random systems in the ordinary test; as many as `STORMLAB_CASES` says where it
+//! is set. Whoever makes the engine wrong in a way that no named test knows should fail here.
+
+mod generator;
+mod witness;
+
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+use stormlab::engine;
+use stormlab::measure::record::Ending;
+use stormlab::measure::record::RunRecord;
+use stormlab::measure::recorder::Recorder;
+use stormlab::measure::simulate;
+use stormlab::policy::budget::BudgetConfig;
+use stormlab::policy::stack::CallerScope;
+use stormlab::scenario::model::Caller;
+use stormlab::scenario::model::Deed;
+use stormlab::scenario::model::Model;
+use stormlab::stats::histogram::Histogram;
+use witness::Both;
+use witness::Witness;
+
+use generator::Case;
+
+fn cases() -> u32 {
+    const ORDINARY: u32 = 300;
+    std::env::var("STORMLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(ORDINARY)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(),
+        failure_persistence: None, // Systems change with the generator; a bug gets a test by name.
+        ..ProptestConfig::default()
+    })]
+
+    /// The audit holds, the record agrees with what was told, and no law is broken.
+    #[test]
+    fn every_law_holds_for_every_system(case in generator::cases()) {
+        check(&case);
+    }
+}
+
+fn check(case: &Case) {
+    let model = &case.model;
+    let stop = AtomicBool::new(false);
+    let mut both = Both { recorder: Recorder::new(model), witness: Witness::new(model) };
+    let report = engine::observe(model, case.seed, 0, &stop, &mut both).expect("the audit holds");
+    let record = both.recorder.into_record(0, report.clone());
+    let witness = both.witness;
+
+    let again = simulate(model, case.seed, 0, &stop).expect("the audit holds");
+    assert!(record == again, "the same run twice");
+
+    witness.close(&report);
+    check_verdicts(model, &record, &witness);
+    check_windows(model, &record, &witness);
+    check_attempts(model, &record, &witness);
+    check_budgets(model, &witness);
+    check_latencies(&record.latency_ok);
+    check_latencies(&record.latency_failed);
+}
+
+/// born = ok + late + failed + open, from the end of the warm-up and in all.
+fn check_verdicts(model: &Model, record: &RunRecord, witness: &Witness) {
+    for (id, verdicts) in record.verdicts.iter().enumerate() {
+        let over = verdicts.ok + verdicts.late + verdicts.failed.iter().sum::<u64>();
+        assert_eq!(verdicts.born, over + verdicts.open, "population {id}");
+        if model.run.warm_up.is_zero() {
+            assert_eq!(verdicts.born, witness.born[id]);
+            assert_eq!([verdicts.ok, verdicts.late], [witness.ok[id], witness.late[id]]);
+            assert_eq!(verdicts.failed, witness.failed[id]);
+            assert_eq!(verdicts.open, witness.open(id));
+        }
+        if model.populations[id].deadline.is_none() && !sets(model) {
+            assert_eq!(verdicts.late, 0);
+        }
+    }
+    let answered: u64 = record.verdicts.iter().map(|verdicts| verdicts.ok).sum();
+    assert_eq!(record.latency_ok.count(), answered);
+}
+
+/// Sums over windows are totals, and nothing is busier, fuller or more broken than it can be.
+fn check_windows(model: &Model, record: &RunRecord, witness: &Witness) {
+    let series = &record.series;
+    let width = series.window.as_nanos();
+    let planned = (model.run.warm_up.as_nanos() + model.run.horizon.as_nanos()) / width;
+    if record.ending == Ending::Complete {
+        assert_eq!(series.windows as u64, planned);
+    }
+    for id in 0..model.populations.len() {
+        let sum = |of: fn(&stormlab::measure::record::PopulationWindow) -> u32| {
+            series.population(id).map(|window| u64::from(of(window))).sum::<u64>()
+        };
+        assert_eq!(sum(|window| window.born), witness.born[id]);
+        assert_eq!(sum(|window| window.shed), witness.failed[id][6]);
+        assert_eq!(sum(|window| window.ok), witness.ok[id]);
+        assert_eq!(sum(|window| window.late), witness.late[id]);
+        assert_eq!(sum(|window| window.failed), witness.failed[id][..6].iter().sum::<u64>());
+        assert_eq!(sum(|window| window.born_ok), witness.ok[id]);
+        assert_eq!(
+            sum(|window| window.born_lost),
+            witness.late[id] + witness.failed[id][..6].iter().sum::<u64>()
+        );
+        for window in series.population(id) {
+            assert!(window.born >= window.shed + window.born_ok + window.born_lost);
+        }
+    }
+    for (id, service) in model.services.iter().enumerate() {
+        let of = &witness.services[id];
+        let sum = |of: fn(&stormlab::measure::record::ServiceWindow) -> u32| {
+            series.service(id).map(|window| u64::from(of(window))).sum::<u64>()
+        };
+        assert_eq!(sum(|window| window.first), of.first);
+        assert_eq!(sum(|window| window.retries()), of.retries);
+        assert_eq!(sum(|window| window.refused), of.refused);
+        assert_eq!(sum(|window| window.completed_ok + window.completed_error), of.answered);
+        assert_eq!(sum(|window| window.removed), of.removed);
+        assert_eq!(sum(|window| window.crashes), of.crashes);
+        let workers = u64::from(service.replicas) * u64::from(most_workers(model, id));
+        for window in series.service(id) {
+            assert!(window.busy_ns <= workers * width, "service {id}: {window:?}");
+            assert!(window.waiting <= window.present && window.replicas_up <= service.replicas);
+        }
+        let wasted: u64 = series.service(id).map(|window| window.wasted_ns).sum();
+        assert_eq!(wasted, of.wasted_ns);
+    }
+    for (id, edge) in model.edges.iter().enumerate() {
+        let calls: u64 = series.edge(id).map(|window| u64::from(window.calls)).sum();
+        assert_eq!(calls, witness.edges[id].calls);
+        assert!(series.edge(id).all(|window| window.breakers_open <= window.breakers));
+        if let Caller::Population(population) = edge.caller {
+            assert_eq!(calls, witness.born[population] - witness.failed[population][6]);
+        }
+    }
+}
+
+/// Attempts are what calls and retries make of them: no more than were begun, none without cause.
+fn check_attempts(model: &Model, record: &RunRecord, witness: &Witness) {
+    for id in 0..model.services.len() {
+        let service = &witness.services[id];
+        let into =
+            || model.edges.iter().zip(&witness.edges).filter(move |(edge, _)| edge.target == id);
+        let calls: u64 = into().map(|(_, told)| told.calls).sum();
+        let granted: u64 = into().map(|(_, told)| told.backed_off).sum();
+        assert!(service.first <= calls, "service {id}: {} of {calls}", service.first);
+        assert!(service.retries <= granted, "service {id}: {} of {granted}", service.retries);
+        let present =
+            record.series.service(id).last().map_or(0, |window| u64::from(window.present));
+        assert_eq!(
+            service.first + service.retries,
+            service.refused + service.answered + service.removed + present,
+            "service {id}"
+        );
+    }
+    if sets(model) {
+        return;
+    }
+    for (id, edge) in model.edges.iter().enumerate() {
+        let told = &witness.edges[id];
+        let policy = &model.policies[edge.policy];
+        if let Some(most) = policy.max_attempts() {
+            assert!(told.backed_off <= told.calls * u64::from(most - 1), "edge {id}");
+        }
+        assert!(policy.breaker.is_some() || told.broken == 0);
+        assert!(policy.bulkhead.is_some() || told.crowded == 0);
+        assert!(policy.attempt_timeout.is_some() || told.timed_out == 0);
+        let budget = policy.retry.as_ref().and_then(|retry| retry.budget);
+        assert!(budget.is_some() || told.denied == 0);
+    }
+}
+
+/// Retries under a ratio budget: paid from the start, the deposits and the steady income.
+fn check_budgets(model: &Model, witness: &Witness) {
+    if sets(model) {
+        return;
+    }
+    for (id, policy) in model.policies.iter().enumerate() {
+        let Some(scoped) = policy.retry.as_ref().and_then(|retry| retry.budget) else { continue };
+        let BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, start_milli, .. } = scoped.config
+        else {
+            continue;
+        };
+        let edges = || model.edges.iter().zip(&witness.edges).filter(|(edge, _)| edge.policy == id);
+        let states: u64 = edges()
+            .map(|(edge, _)| match (scoped.per.caller, edge.caller) {
+                (CallerScope::Caller, Caller::Population(id)) => {
+                    u64::from(model.populations[id].size)
+                }
+                (CallerScope::Caller, Caller::Service(id)) => {
+                    u64::from(model.services[id].replicas)
+                }
+                _ => 1,
+            })
+            .sum();
+        let retries: u64 = edges().map(|(_, told)| told.backed_off).sum();
+        // Whatever it is paid for, there is no more of it than calls and retries.
+        let deposits: u64 = edges().map(|(_, told)| told.calls + told.backed_off).sum();
+        let income =
+            u64::from(floor_milli_per_s) * (witness.last_at.as_nanos() / 1_000_000_000 + 1);
+        let most = states * (u64::from(start_milli) + income) + deposits * u64::from(ratio_milli);
+        assert!(retries * 1_000 <= most, "policy {id}: {retries} retries, {most} thousandths");
+    }
+}
+
+fn check_latencies(histogram: &Histogram) {
+    let quantiles: Vec<_> =
+        (1..100).filter_map(|percent| histogram.quantile(f64::from(percent) / 100.0)).collect();
+    assert!(quantiles.is_sorted(), "percentiles rise");
+    assert!(quantiles.iter().all(|quantile| quantile.is_finite()));
+    assert!(quantiles.is_empty() == (histogram.count() == 0));
+}
+
+/// Does the operator change settings while it runs?
+fn sets(model: &Model) -> bool {
+    model.operator.iter().any(|action| matches!(action.what, Deed::Set { .. }))
+}
+
+/// The most workers that a replica of a service ever has.
+fn most_workers(model: &Model, service: usize) -> u32 {
+    let changed = model.operator.iter().filter_map(|action| match &action.what {
+        Deed::Set { model, .. } => Some(model.services[service].workers),
+        _ => None,
+    });
+    changed.chain([model.services[service].workers]).max().unwrap_or(0)
+}

@@ -1,0 +1,336 @@
+//! Watches a run and remembers what must come out even.
+
+use std::collections::BTreeMap;
+
+use stormlab::engine::RunReport;
+use stormlab::engine::observe::Cause;
+use stormlab::engine::observe::EdgeLevel;
+use stormlab::engine::observe::Observer;
+use stormlab::engine::observe::Reason;
+use stormlab::engine::observe::ServiceLevel;
+use stormlab::engine::observe::Verdict;
+use stormlab::measure::recorder::Recorder;
+use stormlab::policy::outcome::Class;
+use stormlab::scenario::model::Model;
+use stormlab::units::Duration;
+use stormlab::units::SimTime;
+
+/// Counted at a service.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Service {
+    pub(super) first: u64,
+    pub(super) retries: u64,
+    pub(super) refused: u64,
+    pub(super) answered: u64,
+    pub(super) removed: u64,
+    pub(super) crashes: u64,
+    pub(super) wasted_ns: u64,
+    /// Attempts inside, by the moment they arrived.
+    inside: BTreeMap<SimTime, u64>,
+    /// The stays of those that are over.
+    stayed: u128,
+    /// The engine's own integral.
+    present_ns: u128,
+    busy_ns: u128,
+    /// Work done, and the most that workers were ever bound by calls.
+    worked_ns: u128,
+    present: u64,
+}
+
+/// Counted on the caller's side of an edge.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Edge {
+    pub(super) calls: u64,
+    pub(super) backed_off: u64,
+    pub(super) timed_out: u64,
+    pub(super) denied: u64,
+    pub(super) broken: u64,
+    pub(super) crowded: u64,
+    backing_off_ns: u128,
+}
+
+/// What a run told.
+pub(super) struct Witness<'m> {
+    model: &'m Model,
+    pub(super) born: Vec<u64>,
+    pub(super) ok: Vec<u64>,
+    pub(super) late: Vec<u64>,
+    pub(super) failed: Vec<[u64; 7]>,
+    pub(super) services: Vec<Service>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) last_at: SimTime,
+    /// Requests without a verdict: population and birth.
+    unanswered: BTreeMap<(usize, SimTime), u64>,
+}
+
+impl<'m> Witness<'m> {
+    pub(super) fn new(model: &'m Model) -> Self {
+        let populations = model.populations.len();
+        Self {
+            model,
+            born: vec![0; populations],
+            ok: vec![0; populations],
+            late: vec![0; populations],
+            failed: vec![[0; 7]; populations],
+            services: vec![Service::default(); model.services.len()],
+            edges: vec![Edge::default(); model.edges.len()],
+            last_at: SimTime::ZERO,
+            unanswered: BTreeMap::new(),
+        }
+    }
+
+    /// Requests of a population without a verdict.
+    pub(super) fn open(&self, population: usize) -> u64 {
+        self.unanswered.iter().filter(|((of, _), _)| *of == population).map(|(_, n)| n).sum()
+    }
+
+    /// What must hold when the run is over.
+    pub(super) fn close(&self, report: &RunReport) {
+        let mut open = BTreeMap::new();
+        for request in &report.open {
+            *open.entry(*request).or_insert(0) += 1;
+        }
+        assert_eq!(open, self.unanswered, "who was born and has no verdict is open");
+        for (id, service) in self.services.iter().enumerate() {
+            let still: u128 = service
+                .inside
+                .iter()
+                .map(|(at, count)| {
+                    u128::from(self.last_at.since(*at).as_nanos()) * u128::from(*count)
+                })
+                .sum();
+            assert_eq!(service.present_ns, service.stayed + still, "Little's law at service {id}");
+            assert_eq!(service.inside.values().sum::<u64>(), service.present, "service {id}");
+            // A worker is busy at least with the work that it has done.
+            assert!(service.busy_ns >= service.worked_ns, "service {id}");
+        }
+    }
+
+    /// The clock never goes back.
+    fn at(&mut self, now: SimTime) {
+        assert!(now >= self.last_at, "from {:?} back to {now:?}", self.last_at);
+        self.last_at = now;
+    }
+
+    fn leaves(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
+        self.at(now);
+        let of = &mut self.services[service];
+        of.stayed += u128::from(now.since(arrived_at).as_nanos());
+        take(&mut of.inside, arrived_at, "nobody inside arrived then");
+    }
+}
+
+/// One less of a key.
+fn take<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, otherwise: &str) {
+    let count = counts.get_mut(&key).expect(otherwise);
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(&key);
+    }
+}
+
+impl Observer for Witness<'_> {
+    fn born(&mut self, now: SimTime, population: usize, shed: bool) {
+        self.at(now);
+        self.born[population] += 1;
+        if shed {
+            self.failed[population][Cause::Shed as usize] += 1;
+        } else {
+            *self.unanswered.entry((population, now)).or_insert(0) += 1;
+        }
+    }
+
+    fn ended(&mut self, now: SimTime, population: usize, born_at: SimTime, verdict: Verdict) {
+        self.at(now);
+        take(&mut self.unanswered, (population, born_at), "a request ended twice, or unborn");
+        match verdict {
+            Verdict::Ok => self.ok[population] += 1,
+            Verdict::Late => self.late[population] += 1,
+            Verdict::Failed(cause) => {
+                assert_ne!(cause, Cause::Shed);
+                self.failed[population][cause as usize] += 1;
+            }
+        }
+    }
+
+    fn call_began(&mut self, now: SimTime, edge: usize) {
+        self.at(now);
+        self.edges[edge].calls += 1;
+    }
+
+    fn rejected(&mut self, now: SimTime, edge: usize, class: Class) {
+        self.at(now);
+        match class {
+            Class::BreakerOpen => self.edges[edge].broken += 1,
+            Class::BulkheadFull => self.edges[edge].crowded += 1,
+            other => panic!("no policy rejects with {other}"),
+        }
+    }
+
+    fn denied(&mut self, now: SimTime, edge: usize) {
+        self.at(now);
+        self.edges[edge].denied += 1;
+    }
+
+    fn timed_out(&mut self, now: SimTime, edge: usize) {
+        self.at(now);
+        self.edges[edge].timed_out += 1;
+    }
+
+    fn backs_off(&mut self, now: SimTime, edge: usize, wait: Duration) {
+        self.at(now);
+        self.edges[edge].backed_off += 1;
+        // Of any retry under any policy that the edge ever has.
+        let policies =
+            std::iter::once(self.model).chain(self.model.operator.iter().filter_map(|action| {
+                match &action.what {
+                    stormlab::scenario::model::Deed::Set { model, .. } => Some(model.as_ref()),
+                    _ => None,
+                }
+            }));
+        let mut retries = policies.filter_map(|model| model.policy_of(edge).retry.as_ref());
+        let in_bounds = retries.any(|retry| {
+            // Waits grow, so the first and the last retry bound them all.
+            let last = retry.max_attempts.map_or(100_000, |most| most.max(2) - 1);
+            (retry.backoff.bounds(1).0..=retry.backoff.bounds(last).1).contains(&wait)
+        });
+        assert!(in_bounds, "edge {edge}: no retry waits for {wait}");
+    }
+
+    fn reached(&mut self, now: SimTime, service: usize, reason: Reason) {
+        self.at(now);
+        let of = &mut self.services[service];
+        if reason == Reason::First {
+            of.first += 1
+        } else {
+            of.retries += 1
+        }
+        *of.inside.entry(now).or_insert(0) += 1;
+    }
+
+    fn refused(&mut self, now: SimTime, service: usize, _class: Option<Class>) {
+        self.leaves(now, service, now);
+        self.services[service].refused += 1;
+    }
+
+    fn started(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
+        self.at(now);
+        assert!(self.services[service].inside.contains_key(&arrived_at));
+    }
+
+    fn worked(&mut self, now: SimTime, service: usize, span: Duration, wasted: bool) {
+        self.at(now);
+        let of = &mut self.services[service];
+        of.worked_ns += u128::from(span.as_nanos());
+        of.wasted_ns += if wasted { span.as_nanos() } else { 0 };
+    }
+
+    fn answered(&mut self, now: SimTime, service: usize, arrived_at: SimTime, _ok: bool) {
+        self.leaves(now, service, arrived_at);
+        self.services[service].answered += 1;
+    }
+
+    fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
+        self.leaves(now, service, arrived_at);
+        self.services[service].removed += 1;
+    }
+
+    fn crashed(&mut self, now: SimTime, service: usize) {
+        self.at(now);
+        self.services[service].crashes += 1;
+        let overload = self.model.services[service].overload.expect("it can crash");
+        assert!(overload.crashes_at.is_some());
+    }
+
+    fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {
+        self.at(now);
+        for (id, level) in services.iter().enumerate() {
+            let of = &mut self.services[id];
+            of.present_ns += u128::from(level.present_ns);
+            of.busy_ns += u128::from(level.busy_ns);
+            of.present = u64::from(level.present);
+            assert!(level.waiting_ns <= level.present_ns && level.busy_ns <= level.present_ns);
+            // Nobody idles beside work, unless somebody took the workers away.
+            let model = &self.model.services[id];
+            let untouched = self.model.triggers.is_empty() && self.model.operator.is_empty();
+            if untouched && model.replicas == 1 && level.waiting > 0 {
+                assert_eq!(level.busy, model.workers, "service {id} idles beside its queue");
+            }
+            if let (true, Some(limit)) = (untouched, model.queue.limit) {
+                assert!(level.waiting <= limit * model.replicas);
+            }
+        }
+        for (of, level) in self.edges.iter_mut().zip(edges) {
+            of.backing_off_ns += u128::from(level.backing_off_ns);
+        }
+    }
+}
+
+/// A recorder and a witness of the same run.
+pub(super) struct Both<'m> {
+    pub(super) recorder: Recorder,
+    pub(super) witness: Witness<'m>,
+}
+
+impl Observer for Both<'_> {
+    fn born(&mut self, now: SimTime, population: usize, shed: bool) {
+        self.recorder.born(now, population, shed);
+        self.witness.born(now, population, shed);
+    }
+    fn ended(&mut self, now: SimTime, population: usize, born_at: SimTime, verdict: Verdict) {
+        self.recorder.ended(now, population, born_at, verdict);
+        self.witness.ended(now, population, born_at, verdict);
+    }
+    fn call_began(&mut self, now: SimTime, edge: usize) {
+        self.recorder.call_began(now, edge);
+        self.witness.call_began(now, edge);
+    }
+    fn rejected(&mut self, now: SimTime, edge: usize, class: Class) {
+        self.recorder.rejected(now, edge, class);
+        self.witness.rejected(now, edge, class);
+    }
+    fn denied(&mut self, now: SimTime, edge: usize) {
+        self.recorder.denied(now, edge);
+        self.witness.denied(now, edge);
+    }
+    fn timed_out(&mut self, now: SimTime, edge: usize) {
+        self.recorder.timed_out(now, edge);
+        self.witness.timed_out(now, edge);
+    }
+    fn backs_off(&mut self, now: SimTime, edge: usize, wait: Duration) {
+        self.recorder.backs_off(now, edge, wait);
+        self.witness.backs_off(now, edge, wait);
+    }
+    fn reached(&mut self, now: SimTime, service: usize, reason: Reason) {
+        self.recorder.reached(now, service, reason);
+        self.witness.reached(now, service, reason);
+    }
+    fn refused(&mut self, now: SimTime, service: usize, class: Option<Class>) {
+        self.recorder.refused(now, service, class);
+        self.witness.refused(now, service, class);
+    }
+    fn started(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
+        self.recorder.started(now, service, arrived_at);
+        self.witness.started(now, service, arrived_at);
+    }
+    fn worked(&mut self, now: SimTime, service: usize, span: Duration, wasted: bool) {
+        self.recorder.worked(now, service, span, wasted);
+        self.witness.worked(now, service, span, wasted);
+    }
+    fn answered(&mut self, now: SimTime, service: usize, arrived_at: SimTime, ok: bool) {
+        self.recorder.answered(now, service, arrived_at, ok);
+        self.witness.answered(now, service, arrived_at, ok);
+    }
+    fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
+        self.recorder.removed(now, service, arrived_at);
+        self.witness.removed(now, service, arrived_at);
+    }
+    fn crashed(&mut self, now: SimTime, service: usize) {
+        self.recorder.crashed(now, service);
+        self.witness.crashed(now, service);
+    }
+    fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {
+        self.recorder.window_ends(now, services, edges);
+        self.witness.window_ends(now, services, edges);
+    }
+}

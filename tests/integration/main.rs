@@ -11,5 +11,7 @@ mod limits;
 mod policy;
 mod rules;
 mod scenario;
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod scenarios;
 mod theory;
 mod tidy;

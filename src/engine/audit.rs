@@ -40,10 +40,10 @@ pub(super) struct ServiceAudit {
     pub(super) answered: u64,
     /// Ended inside without an answer of the handler.
     pub(super) removed: u64,
-    /// Nanoseconds that attempts waited for a worker, those over.
-    pub(super) waited: u128,
-    /// Nanoseconds that attempts were present, those over.
-    pub(super) stayed: u128,
+    /// Nanoseconds that attempts waited for a worker, those over, modulo 2⁶⁴.
+    pub(super) waited: u64,
+    /// Nanoseconds that attempts were present, those over, modulo 2⁶⁴.
+    pub(super) stayed: u64,
 }
 
 /// What is left at the end of a run, counted from the records themselves.
@@ -65,12 +65,12 @@ pub(super) struct Left {
 pub(super) struct ServiceLeft {
     pub(super) counted: ServiceAudit,
     pub(super) present: u64,
-    /// Nanoseconds those present have stayed.
-    pub(super) staying: u128,
-    /// Nanoseconds those waiting have waited.
-    pub(super) waiting: u128,
-    /// The server's own integrals: present, waiting.
-    pub(super) integrals: [u128; 2],
+    /// Nanoseconds those present have stayed, modulo 2⁶⁴.
+    pub(super) staying: u64,
+    /// Nanoseconds those waiting have waited, modulo 2⁶⁴.
+    pub(super) waiting: u64,
+    /// The server's own integrals: present, waiting, modulo 2⁶⁴.
+    pub(super) integrals: [u64; 2],
     /// The server's levels agree with its replicas, within their bounds.
     pub(super) sound: bool,
 }
@@ -113,7 +113,7 @@ impl Audit {
         law("Little's law, back-off", left.back_off_integral.into(), left.back_off_stays.into())?;
         for (index, left) in left.services.iter().enumerate() {
             let service = left.counted;
-            let law = |name: &str, one: u128, other: u128| {
+            let law = |name: &str, one: u64, other: u64| {
                 if one == other {
                     Ok(())
                 } else {
@@ -122,12 +122,14 @@ impl Audit {
             };
             law(
                 "admitted = answered + removed + present",
-                service.admitted.into(),
-                (service.answered + service.removed + left.present).into(),
+                service.admitted,
+                service.answered + service.removed + left.present,
             )?;
-            law("Little's law, present", left.integrals[0], service.stayed + left.staying)?;
-            law("Little's law, waiting", left.integrals[1], service.waited + left.waiting)?;
-            law("levels within bounds", 1, u128::from(left.sound))?;
+            let stays = service.stayed.wrapping_add(left.staying);
+            law("Little's law, present", left.integrals[0], stays)?;
+            let waits = service.waited.wrapping_add(left.waiting);
+            law("Little's law, waiting", left.integrals[1], waits)?;
+            law("levels within bounds", 1, u64::from(left.sound))?;
         }
         Ok(())
     }

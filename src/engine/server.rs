@@ -205,6 +205,20 @@ impl<'p> Server<'p> {
         self.level.change(now, -1, 0, 0);
     }
 
+    /// An attempt has waited since `arrived_at` until now.
+    #[inline(always)]
+    pub(super) fn count_wait(&mut self, now: SimTime, arrived_at: SimTime) {
+        let waited = now.since(arrived_at).as_nanos();
+        self.audit.waited = self.audit.waited.wrapping_add(waited);
+    }
+
+    /// An attempt has been here since `arrived_at` until now.
+    #[inline(always)]
+    pub(super) fn count_stay(&mut self, now: SimTime, arrived_at: SimTime) {
+        let stayed = now.since(arrived_at).as_nanos();
+        self.audit.stayed = self.audit.stayed.wrapping_add(stayed);
+    }
+
     /// An attempt leaves together with its worker.
     #[inline(always)]
     pub(super) fn leave_with_worker(&mut self, now: SimTime, replica: u32) {
@@ -277,7 +291,7 @@ impl<'p> Server<'p> {
     }
 
     /// Everything present since the start, integrated: attempts, waiting, busy workers.
-    pub(super) fn integrals(&self) -> [u128; 3] {
+    pub(super) fn integrals(&self) -> [u64; 3] {
         self.level.total
     }
 
@@ -311,7 +325,8 @@ struct Level {
     busy: u32,
     changed_at: SimTime,
     window: [u64; 3],
-    total: [u128; 3],
+    /// Modulo 2⁶⁴, which is exact for differences.
+    total: [u64; 3],
 }
 
 impl Level {
@@ -339,7 +354,7 @@ impl Level {
         self.integrate(now);
         let [present_ns, waiting_ns, busy_ns] = std::mem::take(&mut self.window);
         for (total, part) in self.total.iter_mut().zip([present_ns, waiting_ns, busy_ns]) {
-            *total += u128::from(part);
+            *total = total.wrapping_add(part);
         }
         ServiceLevel {
             waiting: self.waiting,

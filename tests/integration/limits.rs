@@ -162,8 +162,8 @@ operator: {operator}
     assert_eq!(closed("0s", "1ms", "[]").ending, Ending::Complete);
 }
 
-/// The least memory, in steps of an eighth, with which a stable day of a system ends well is
-/// enough for ten of them: what is over leaves nothing behind.
+/// The least memory, in steps of an eighth, with which ten stable minutes end well is enough, with
+/// one step more, for a hundred: what is over leaves nothing behind.
 #[test]
 fn memory_does_not_grow_with_simulated_time() {
     let completes = |minutes: u64, memory: u64| {

@@ -4,6 +4,7 @@ mod analysis;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
 mod determinism;
+mod documents;
 mod invariants;
 mod lab;
 mod limits;
@@ -13,3 +14,4 @@ mod scenario;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod scenarios;
 mod theory;
+mod tidy;

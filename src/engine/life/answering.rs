@@ -111,23 +111,29 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     fn work(&mut self, slot: u32, service: usize) {
         let now = self.calendar.now();
-        let settings = self.service(service);
-        let Attempt { key, replica, arrived_at, caller, .. } = self.attempts[slot];
-        let span = match settings.work.as_constant() {
-            Some(span) => span,
-            None => settings.work.sample(self.keys.draw(Purpose::Work, key, 0)),
-        };
-        let factor = self.servers[service].work_factor(now, u32::from(replica));
-        let span = if factor == 1.0 { span } else { span.scale(factor) };
-        self.observer.started(now, service, arrived_at);
-        self.servers[service].audit.waited += u128::from(now.since(arrived_at).as_nanos());
-        let work_ends = self.calendar.after(span, Kind::WorkEnds, slot);
+        let server = &mut self.servers[service];
         let attempt = &mut self.attempts[slot];
+        let work = &server.settings.work;
+        let span = match work.as_constant() {
+            Some(span) => span,
+            None => work.sample(self.keys.draw(Purpose::Work, attempt.key, 0)),
+        };
+        let factor = server.work_factor(now, u32::from(attempt.replica));
+        let span = if factor == 1.0 { span } else { span.scale(factor) };
+        server.count_wait(now, attempt.arrived_at);
+        self.observer.started(now, service, attempt.arrived_at);
         attempt.stage = Stage::Working;
         attempt.started_at = now;
-        attempt.work_ends = work_ends;
-        // Patience ends when the waiting does.
-        if self.has_patience && !is_gone(caller) && self.edge_of(&self.calls[caller]).patience {
+        attempt.work_ends = self.calendar.after(span, Kind::WorkEnds, slot);
+        if self.has_patience {
+            self.end_patience(slot);
+        }
+    }
+
+    /// Patience ends when the waiting does.
+    fn end_patience(&mut self, slot: u32) {
+        let caller = self.attempts[slot].caller;
+        if !is_gone(caller) && self.edge_of(&self.calls[caller]).patience {
             self.calls[caller].timer = 0;
         }
     }
@@ -135,21 +141,21 @@ impl<'p, O: Observer> Life<'p, O> {
     /// A worker that came free takes up the next attempt, if one waits.
     #[inline(always)]
     fn take_next(&mut self, service: usize, replica: u32) {
-        let settings = self.service(service);
-        while let Some(slot) = self.servers[service].next(replica) {
+        loop {
+            let server = &mut self.servers[service];
+            let Some(slot) = server.next(replica) else { return };
             if self.attempts[slot].stage == Stage::Removed {
                 self.release_attempt(slot);
                 continue;
             }
-            if settings.queue.drop_expired && self.is_expired(slot) {
+            if server.settings.queue.drop_expired && self.is_expired(slot) {
                 self.servers[service].expire(self.calendar.now(), replica);
                 self.waited(slot, service);
                 self.drop_attempt(slot, service);
                 continue;
             }
             self.servers[service].start(self.calendar.now(), replica);
-            self.work(slot, service);
-            return;
+            return self.work(slot, service);
         }
     }
 
@@ -227,28 +233,30 @@ impl<'p, O: Observer> Life<'p, O> {
     /// R9: a handler answers, and the attempt leaves the service.
     fn answer(&mut self, slot: u32, service: usize, with_worker: bool, outcome: Result<(), Class>) {
         let now = self.calendar.now();
-        let Attempt { replica, arrived_at, .. } = self.attempts[slot];
-        let stay = now.since(arrived_at).as_nanos();
-        self.servers[service].audit.answered += 1;
-        self.servers[service].audit.stayed += u128::from(stay);
-        self.observer.answered(now, service, arrived_at, outcome.is_ok());
-        self.leave(slot, service, with_worker);
+        let attempt = self.attempts[slot];
+        let server = &mut self.servers[service];
+        server.audit.answered += 1;
+        server.count_stay(now, attempt.arrived_at);
+        self.observer.answered(now, service, attempt.arrived_at, outcome.is_ok());
+        let replica = u32::from(attempt.replica);
         if with_worker {
-            self.take_next(service, u32::from(replica));
+            server.leave_with_worker(now, replica);
+            self.take_next(service, replica);
+        } else {
+            server.leave(now, replica);
         }
-        self.reply_last(slot, outcome);
+        self.reply_last(slot, attempt, outcome);
     }
 
     /// A reply, as the last thing that an event leads to: without a way to go, and when nothing
     /// else happens at this instant, it is heard at once.
     #[inline(always)]
-    fn reply_last(&mut self, slot: u32, outcome: Result<(), Class>) {
-        let Attempt { caller, edge, .. } = self.attempts[slot];
-        let edge = self.edge(edge);
+    fn reply_last(&mut self, slot: u32, attempt: Attempt, outcome: Result<(), Class>) {
+        let edge = self.edge(attempt.edge);
         let no_way = edge.constant_latency == Some(Duration::ZERO) && edge.loss.is_none();
-        if no_way && !is_gone(caller) && self.is_quiet() {
+        if no_way && !is_gone(attempt.caller) && self.is_quiet() {
             self.release_attempt(slot);
-            self.settle_from_inside(caller, outcome);
+            self.settle_from_inside(attempt.caller, outcome);
         } else {
             self.reply(slot, outcome);
         }
@@ -422,8 +430,7 @@ impl<'p, O: Observer> Life<'p, O> {
         self.servers[service].audit.removed += 1;
         let arrived_at = self.attempts[slot].arrived_at;
         self.observer.removed(self.calendar.now(), service, arrived_at);
-        let stay = self.calendar.now().since(arrived_at).as_nanos();
-        self.servers[service].audit.stayed += u128::from(stay);
+        self.servers[service].count_stay(self.calendar.now(), arrived_at);
     }
 
     /// The call that a handler waits for is given up.
@@ -451,8 +458,8 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Books the time an attempt has waited that leaves the queue unserved.
     fn waited(&mut self, slot: u32, service: usize) {
-        let waited = self.calendar.now().since(self.attempts[slot].arrived_at);
-        self.servers[service].audit.waited += u128::from(waited.as_nanos());
+        let arrived_at = self.attempts[slot].arrived_at;
+        self.servers[service].count_wait(self.calendar.now(), arrived_at);
     }
 
     /// Does anybody still wait for what this attempt does? A caller may itself be the work of a

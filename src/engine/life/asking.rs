@@ -292,8 +292,10 @@ impl<'p, O: Observer> Life<'p, O> {
         let call = self.calls[slot];
         let edge = self.edge_of(&call);
         let decision = if edge.is_plain {
-            self.calendar.take_back(edge.ring, call.timer);
-            self.calls[slot].timer = 0;
+            if call.timer != 0 {
+                self.calendar.take_back(edge.ring, call.timer);
+                self.calls[slot].timer = 0;
+            }
             self.decide(slot, &call, edge, outcome)
         } else {
             self.settle_layers(slot, &call, edge, from, outcome)

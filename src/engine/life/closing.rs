@@ -32,14 +32,14 @@ impl<O: Observer> Life<'_, O> {
         for slot in self.attempts.in_use() {
             let attempt = &self.attempts[slot];
             let left_there = &mut left.services[attempt.service as usize];
-            let stay = u128::from(end.since(attempt.arrived_at).as_nanos());
+            let stay = end.since(attempt.arrived_at).as_nanos();
             match attempt.stage {
                 Stage::Travelling | Stage::Recalled => left.travelling += 1,
                 Stage::Waiting | Stage::Working | Stage::Calling => {
                     left_there.present += 1;
-                    left_there.staying += stay;
+                    left_there.staying = left_there.staying.wrapping_add(stay);
                     if attempt.stage == Stage::Waiting {
-                        left_there.waiting += stay;
+                        left_there.waiting = left_there.waiting.wrapping_add(stay);
                     }
                 }
                 Stage::Removed | Stage::Replying | Stage::Over => {}

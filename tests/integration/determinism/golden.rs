@@ -29,7 +29,7 @@ run: { horizon: 100s, warm_up: 10s, window: 1s }
 clients: { everyone: { arrivals: { poisson: 50/s }, calls: server } }
 services: { server: { workers: 1, work: { exponential: 10ms } } }
 ",
-        0xfc49_5f20_aa87_7fd8,
+        0x2bcd_1e9d_df55_0c58,
         11_310,
         [5166, 0, 0, 0],
     );
@@ -53,7 +53,7 @@ services:
   weibull: { workers: 2, work: { weibull: { mean: 100ms, shape: 0.7 } } }
   uniform: { workers: 2, work: { uniform: { low: 50ms, high: 150ms } } }
 ",
-        0xd954_dc4c_2684_654b,
+        0xb7c6_a62f_339c_68ff,
         10_046,
         [5019, 0, 0, 8],
     );
@@ -73,9 +73,9 @@ services:
   c: { workers: 2, work: { exponential: 45ms }, errors: { class: unavailable, share: 5% } }
 links: { default: { latency: { exponential: 2ms }, loss: 0.5% } }
 ",
-        0xddf7_90a4_00e4_72f5,
-        50_166,
-        [245, 0, 2085, 84],
+        0x8972_a336_d7ce_37a2,
+        51_643,
+        [110, 0, 2220, 84],
     );
 }
 
@@ -107,9 +107,9 @@ services:
   server: { replicas: 2, workers: 3, work: { exponential: 100ms }, balance: random,
             cancellation: full, queue: { limit: 10, order: lifo, drop_expired: true } }
 ",
-        0x1c4f_783e_c745_2925,
-        10_407,
-        [2706, 0, 1409, 7],
+        0xcfb1_d947_4373_cb9a,
+        10_430,
+        [2778, 0, 1395, 3],
     );
 }
 
@@ -131,9 +131,9 @@ operator:
   - { at: 70s, restart: server }
   - { at: 90s, set: { policies.p.retry.max_attempts: 2, services.server.workers: 6 } }
 ",
-        0xda28_9fe8_cb9a_314f,
-        24_169,
-        [4557, 0, 1637, 5],
+        0x04e4_9498_05cc_70c7,
+        34_509,
+        [3578, 0, 2619, 2],
     );
 }
 
@@ -151,8 +151,8 @@ clients:
 policies: { p: { attempt_timeout: { after: 500ms, scope: queue } } }
 services: { server: { workers: 4, work: { exponential: 90ms }, cancellation: queue } }
 ",
-        0x1cd0_82a2_7f5a_c897,
-        12_022,
-        [4523, 0, 960, 0],
+        0x450e_d693_6a35_2e4e,
+        11_997,
+        [4548, 0, 935, 0],
     );
 }

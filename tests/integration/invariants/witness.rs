@@ -11,7 +11,11 @@ use stormlab::engine::observe::ServiceLevel;
 use stormlab::engine::observe::Verdict;
 use stormlab::measure::recorder::Recorder;
 use stormlab::policy::outcome::Class;
+use stormlab::scenario::model::Action;
+use stormlab::scenario::model::Deed;
+use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Model;
+use stormlab::scenario::model::Trigger;
 use stormlab::units::Duration;
 use stormlab::units::SimTime;
 
@@ -59,6 +63,8 @@ pub(super) struct Witness<'m> {
     pub(super) services: Vec<Service>,
     pub(super) edges: Vec<Edge>,
     pub(super) last_at: SimTime,
+    /// Services that keep their workers and settings.
+    steady: Vec<bool>,
     /// Requests without a verdict: population and birth.
     unanswered: BTreeMap<(usize, SimTime), u64>,
 }
@@ -75,6 +81,7 @@ impl<'m> Witness<'m> {
             services: vec![Service::default(); model.services.len()],
             edges: vec![Edge::default(); model.edges.len()],
             last_at: SimTime::ZERO,
+            steady: (0..model.services.len()).map(|id| is_steady(model, id)).collect(),
             unanswered: BTreeMap::new(),
         }
     }
@@ -118,6 +125,16 @@ impl<'m> Witness<'m> {
         of.stayed += u128::from(now.since(arrived_at).as_nanos());
         take(&mut of.inside, arrived_at, "nobody inside arrived then");
     }
+}
+
+/// Does nobody take workers away from a service, nor change its settings?
+fn is_steady(model: &Model, id: usize) -> bool {
+    let taken = |trigger: &Trigger| match trigger.effect {
+        Effect::Workers { service, .. } => service == id,
+        _ => false,
+    };
+    let set = |action: &Action| matches!(action.what, Deed::Set { .. });
+    !model.triggers.iter().any(taken) && !model.operator.iter().any(set)
 }
 
 /// One less of a key.
@@ -184,7 +201,7 @@ impl Observer for Witness<'_> {
         let policies =
             std::iter::once(self.model).chain(self.model.operator.iter().filter_map(|action| {
                 match &action.what {
-                    stormlab::scenario::model::Deed::Set { model, .. } => Some(model.as_ref()),
+                    Deed::Set { model, .. } => Some(model.as_ref()),
                     _ => None,
                 }
             }));
@@ -250,13 +267,12 @@ impl Observer for Witness<'_> {
             of.busy_ns += u128::from(level.busy_ns);
             of.present = u64::from(level.present);
             assert!(level.waiting_ns <= level.present_ns && level.busy_ns <= level.present_ns);
-            // Nobody idles beside work, unless somebody took the workers away.
             let model = &self.model.services[id];
-            let untouched = self.model.triggers.is_empty() && self.model.operator.is_empty();
-            if untouched && model.replicas == 1 && level.waiting > 0 {
+            let is_steady = self.steady[id];
+            if is_steady && model.replicas == 1 && level.waiting > 0 {
                 assert_eq!(level.busy, model.workers, "service {id} idles beside its queue");
             }
-            if let (true, Some(limit)) = (untouched, model.queue.limit) {
+            if let (true, Some(limit)) = (is_steady, model.queue.limit) {
                 assert!(level.waiting <= limit * model.replicas);
             }
         }

@@ -153,6 +153,22 @@ fn r10_a_breaker_counts_calls_outside_the_retry_and_attempts_inside() {
     assert_eq!(inside.count(&["ended", "breaker"]), 5);
 }
 
+/// Open from 0 s to 1 s. The probe of 1.5 s is swallowed, and given up at 2 s with its whole call:
+/// nothing was learned, and its place is free for the next probe. (Until then nobody passes.)
+#[test]
+fn r10_a_probe_that_is_given_up_gives_its_place_back() {
+    let calm = system(
+        &bursts(&[(1, 0), (1, 1_500), (1, 1_700), (1, 3_000), (1, 3_500)]),
+        "{ timeout: 500ms, breaker: { consecutive: 1, open_for: 1s } }",
+        "{ workers: 1, work: 10ms }",
+    );
+    let down = with_trigger(calm, 0, 500, Effect::Refuse(0));
+    let diary = diary(&with_trigger(down, 1_400, 1_000, Effect::Hang(0)));
+    assert_eq!(diary.moments_ms(&["reached"]), [0.0, 1500.0, 3000.0, 3500.0]);
+    assert_eq!(diary.moments_ms(&["rejected"]), [1700.0]);
+    assert_eq!(diary.moments_ms(&["ended", "ok"]), [3010.0, 3510.0]);
+}
+
 /// A bulkhead around the retry is held during the back-off, one inside is not.
 #[test]
 fn r10_a_bulkhead_outside_the_retry_is_held_while_it_waits() {

@@ -152,7 +152,8 @@ impl fmt::Display for Duration {
         }
         let exact = UNITS.iter().find(|(unit, _)| {
             self.0 >= *unit
-                && (self.0 % unit == 0 || (*unit <= SECOND && self.0 % (unit / 1_000).max(1) == 0))
+                && (self.0.is_multiple_of(*unit)
+                    || (*unit <= SECOND && self.0.is_multiple_of((unit / 1_000).max(1))))
         });
         let (unit, name) = exact.copied().unwrap_or((1, "ns"));
         let (whole, rest) = (self.0 / unit, self.0 % unit);

@@ -222,12 +222,14 @@ impl Strategies {
 pub(super) struct Lazy<T> {
     slots: Vec<u32>,
     states: Vec<T>,
+    /// Whose state each is.
+    indices: Vec<u32>,
     len: usize,
 }
 
 impl<T> Lazy<T> {
     fn new(len: usize) -> Self {
-        Self { slots: Vec::new(), states: Vec::new(), len }
+        Self { slots: Vec::new(), states: Vec::new(), indices: Vec::new(), len }
     }
 
     #[inline(always)]
@@ -239,6 +241,7 @@ impl<T> Lazy<T> {
         if *slot == NOBODY {
             *slot = self.states.len() as u32;
             self.states.push(new());
+            self.indices.push(index as u32);
         }
         &mut self.states[*slot as usize]
     }
@@ -248,12 +251,16 @@ impl<T> Lazy<T> {
         self.slots.get(index).and_then(|slot| self.states.get_mut(*slot as usize))
     }
 
-    /// The state of an index, if it was ever used.
-    pub(super) fn used(&self, index: usize) -> Option<&T> {
-        self.slots.get(index).and_then(|slot| self.states.get(*slot as usize))
+    /// The states ever used of those in `range`.
+    pub(super) fn used(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = &T> {
+        let indexed = self.indices.iter().zip(&self.states);
+        indexed
+            .filter(move |(index, _)| range.contains(&(**index as usize)))
+            .map(|(_, state)| state)
     }
 
     fn bytes(&self) -> usize {
-        self.slots.capacity() * 4 + self.states.capacity() * size_of::<T>()
+        (self.slots.capacity() + self.indices.capacity()) * 4
+            + self.states.capacity() * size_of::<T>()
     }
 }

@@ -110,10 +110,13 @@ pub(super) struct Layout {
     pub(super) bulkheads: States,
 }
 
-/// The states of one kind: blocks by policy, caller group and target.
+/// Whose states lie together: policy, caller group and target, where the scope tells them apart.
+type Block = (usize, Option<usize>, Option<usize>);
+
+/// The states of one kind: where each block begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct States {
-    blocks: BTreeMap<(usize, Option<usize>, Option<usize>), (usize, usize)>,
+    blocks: BTreeMap<Block, usize>,
     pub(super) len: usize,
 }
 
@@ -130,10 +133,10 @@ impl States {
         );
         let size = if per_caller { instances } else { 1 };
         let base = match self.blocks.get(&key) {
-            Some(&(base, _)) => base,
+            Some(&base) => base,
             None => {
                 let base = self.len;
-                self.blocks.insert(key, (base, size));
+                self.blocks.insert(key, base);
                 self.len += size;
                 base
             }

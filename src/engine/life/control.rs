@@ -146,11 +146,9 @@ impl<O: Observer> Life<'_, O> {
         let states = &self.states[self.states_of[self.plan]].breakers;
         let now = self.calendar.now();
         let (mut used, mut open) = (0, 0);
-        for index in breaker.indices(plan.instances(edge)) {
-            if let Some(state) = states.used(index) {
-                used += 1;
-                open += u32::from(state.state(now) != BreakerState::Closed);
-            }
+        for state in states.used(breaker.indices(plan.instances(edge))) {
+            used += 1;
+            open += u32::from(state.state(now) != BreakerState::Closed);
         }
         (used, open)
     }

@@ -85,11 +85,20 @@ impl Wheel {
         }
     }
 
-    /// Puts an event into its place among few that are sorted.
+    /// Puts an event into its place among few that are sorted, and were scheduled before it.
     #[inline(always)]
     fn insert(&mut self, event: Event) {
-        let later = self.sorted.iter().rposition(|other| *other > event);
-        self.sorted.insert(later.map_or(0, |at| at + 1), event);
+        self.sorted.push(event);
+        let sorted = &mut self.sorted[..];
+        for hole in (1..sorted.len()).rev() {
+            let earlier = sorted[hole - 1];
+            if event.overtakes(earlier) {
+                sorted[hole] = event;
+                return;
+            }
+            sorted[hole] = earlier;
+        }
+        sorted[0] = event;
     }
 
     /// The earliest event, or `Event::NONE`.
@@ -103,9 +112,21 @@ impl Wheel {
         }
     }
 
-    /// Removes the earliest event.
+    /// Removes the earliest event, and returns the next one.
     #[inline(always)]
-    pub(super) fn pop(&mut self) {
+    pub(super) fn pop(&mut self) -> Event {
+        if self.late.is_empty()
+            && let [.., next, _] = self.sorted[..]
+        {
+            self.sorted.pop();
+            return next;
+        }
+        self.pop_slowly()
+    }
+
+    /// The same where the side heap or a slot may be next.
+    #[inline(never)]
+    fn pop_slowly(&mut self) -> Event {
         if self.sorted.is_empty() && self.late.is_empty() {
             self.refill();
         }
@@ -115,6 +136,7 @@ impl Wheel {
             }
             _ => self.late.pop(),
         }
+        self.first()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -92,7 +92,8 @@ impl Calendar {
     /// Moves the clock on to a moment of control, before which nothing is left to do. Of its own
     /// instant there may be something: what follows from the control before it.
     pub(super) fn advance(&mut self, to: SimTime) {
-        let forward = if self.at_hand == 0 { to.as_nanos() >= self.now } else { to.as_nanos() == self.now };
+        let forward =
+            if self.at_hand == 0 { to.as_nanos() >= self.now } else { to.as_nanos() == self.now };
         assert!(forward, "the clock never goes back");
         self.now = to.as_nanos();
     }

@@ -110,8 +110,6 @@ pub(super) struct Life<'p, O> {
     plans: &'p [Plan<'p>],
     /// The plan for calls that begin now.
     plan: usize,
-    /// Which states a plan's strategies use.
-    states_of: Vec<usize>,
     states: Vec<Strategies>,
     /// Calls for which a place in a bulkhead has come free just now.
     called: VecDeque<u32>,
@@ -121,9 +119,10 @@ pub(super) struct Life<'p, O> {
     /// The moment of the next control, as of now: a crash may bring it forward.
     control_at: SimTime,
     requests: Slab<Request>,
-    calls: Slab<Call>,
+    calls: Slab<Call<'p>>,
     /// Beside `calls`, where any policy needs it.
     memories: Vec<Memory>,
+    remembers: bool,
     attempts: Slab<Attempt>,
     /// Beside `attempts`, where any population has a deadline.
     deadlines: Vec<SimTime>,
@@ -218,14 +217,12 @@ impl<'p, O: Observer> Life<'p, O> {
         observer: &'p mut O,
     ) -> Self {
         let end = SimTime::ZERO + model.run.warm_up + model.run.horizon;
-        let (states, states_of) = Strategies::of_plans(plans);
         let (services, edges) = (model.services.len(), model.edges.len());
         let mut life = Self {
             model,
             plans,
             plan: 0,
-            states_of,
-            states,
+            states: Strategies::of_plans(plans),
             called: VecDeque::new(),
             keys,
             calendar: Calendar::new(end, edges),
@@ -234,6 +231,7 @@ impl<'p, O: Observer> Life<'p, O> {
             requests: Slab::default(),
             calls: Slab::default(),
             memories: Vec::new(),
+            remembers: plans.iter().any(|plan| plan.remembers),
             attempts: Slab::default(),
             deadlines: Vec::new(),
             has_deadlines: plans.iter().any(Plan::has_deadlines),

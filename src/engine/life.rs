@@ -382,7 +382,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let client = if size == 1 {
             0
         } else {
-            let draw = self.keys.draw(Purpose::Instance, key, 0);
+            let draw = self.rare_draw(Purpose::Instance, key, 0);
             ((f64::from(size) * draw.get()) as u32).min(size - 1)
         };
         self.begin(Request {
@@ -415,18 +415,19 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// R1: a request begins with the one call of its client, unless the operator sheds it.
+    #[inline(always)]
     fn begin(&mut self, request: Request) {
         let population = request.population as usize;
         let shares = &self.shedding[population];
         let shed = !shares.is_empty() && {
-            let draw = self.keys.draw(Purpose::Shed, request.key, 0);
+            let draw = self.rare_draw(Purpose::Shed, request.key, 0);
             shares.iter().any(|(_, share)| share.happens(draw))
         };
         self.audit.born += 1;
         self.observer.born(request.born_at, population, shed);
         if shed {
             self.audit.ended += 1;
-            self.think(&request, request.client);
+            self.think(&request);
             return;
         }
         let edge = self.model.populations[population].calls;
@@ -447,17 +448,18 @@ impl<'p, O: Observer> Life<'p, O> {
             Ok(()) => Verdict::Ok,
         };
         self.observer.ended(now, population, request.born_at, verdict);
-        self.think(&request, request.client);
+        self.think(&request);
     }
 
     /// A closed-loop user thinks after its request.
-    fn think(&mut self, request: &Request, client: u32) {
+    #[inline(always)]
+    fn think(&mut self, request: &Request) {
         let population = request.population as usize;
         let ArrivalsModel::Closed { think } = &self.model.populations[population].arrivals else {
             return;
         };
         let wait = think.sample(self.keys.draw(Purpose::Think, request.key, 0));
-        let user = self.first_user[population] + client;
+        let user = self.first_user[population] + request.client;
         if wait.is_zero() && request.born_at == self.calendar.now() {
             if request.chain >= LONGEST_CHAIN {
                 self.stopped_by = Some(LimitKind::NoProgress);

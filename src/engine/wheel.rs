@@ -71,7 +71,7 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn push(&mut self, event: Event) {
         if event.nanos() <= self.limit {
             if self.sorted.len() < INSERT_BELOW {

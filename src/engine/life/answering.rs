@@ -189,14 +189,14 @@ impl<'p, O: Observer> Life<'p, O> {
         let happens =
             |errors: &Errors, draw: Draw| errors.share.happens(draw).then_some(errors.class);
         if let Some(errors) = &settings.errors
-            && let Some(class) = happens(errors, self.keys.draw(Purpose::ServiceError, key, 0))
+            && let Some(class) = happens(errors, self.rare_draw(Purpose::ServiceError, key, 0))
         {
             return Some(class);
         }
         let triggered = self.servers[service].errors.iter().zip(0..);
         triggered
             .filter_map(|(errors, nth)| {
-                happens(errors, self.keys.draw(Purpose::TriggerError, key, nth))
+                happens(errors, self.rare_draw(Purpose::TriggerError, key, nth))
             })
             .next()
     }
@@ -266,7 +266,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let edge = self.edge(edge);
         if let Some(loss) = edge.loss
-            && loss.happens(self.keys.draw(Purpose::ReplyLoss, key, 0))
+            && loss.happens(self.rare_draw(Purpose::ReplyLoss, key, 0))
         {
             self.forget(slot);
             return;

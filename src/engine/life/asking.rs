@@ -29,6 +29,7 @@ use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
+use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -164,7 +165,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.calendar.after_in_ring(edge.ring, span, Kind::AttemptTimesOut, slot)
             }
             (None, Some(timeout)) => {
-                let draw = self.keys.draw(Purpose::AttemptTimeout, call.key, call.tries);
+                let draw = self.rare_draw(Purpose::AttemptTimeout, call.key, call.tries);
                 self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
             }
             (None, None) => return,
@@ -185,7 +186,7 @@ impl<'p, O: Observer> Life<'p, O> {
         self.audit.sent += 1;
         let key = mix(key, u64::from(tries));
         if let Some(loss) = edge.loss
-            && loss.happens(self.keys.draw(Purpose::Loss, key, 0))
+            && loss.happens(self.rare_draw(Purpose::Loss, key, 0))
         {
             self.audit.lost += 1;
             self.set_attempt_timer(slot, call);
@@ -244,7 +245,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 turn as u16
             }
             Balance::Random => {
-                let draw = self.keys.draw(Purpose::Balance, key, 0);
+                let draw = self.rare_draw(Purpose::Balance, key, 0);
                 ((f64::from(edge.replicas) * draw.get()) as u32).min(edge.replicas - 1) as u16
             }
         }
@@ -254,8 +255,20 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn latency(&self, edge: &EdgePlan, purpose: Purpose, key: u64) -> Duration {
         match edge.constant_latency {
             Some(span) => span,
-            None => edge.latency.sample(self.keys.draw(purpose, key, 0)),
+            None => self.drawn_latency(edge, purpose, key),
         }
+    }
+
+    #[inline(never)]
+    fn drawn_latency(&self, edge: &EdgePlan, purpose: Purpose, key: u64) -> Duration {
+        edge.latency.sample(self.keys.draw(purpose, key, 0))
+    }
+
+    /// A draw that most models do not make. Inlined, each would make the road forty instructions
+    /// longer for those that do not.
+    #[inline(never)]
+    pub(super) fn rare_draw(&self, purpose: Purpose, key: u64, index: u32) -> Draw {
+        self.keys.draw(purpose, key, index)
     }
 
     /// R9: a reply reaches its caller, who may have left.

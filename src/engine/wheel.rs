@@ -22,7 +22,9 @@ const CHUNK: usize = 15;
 /// A slot with at most this many events is sorted at once.
 const SORT_AT_ONCE: u32 = 96;
 /// With fewer sorted events than this, a late one is put in its place among them.
-const INSERT_BELOW: usize = 32;
+const INSERT_BELOW: usize = 64;
+/// So few events in slots are all sorted at once, and the slots stay empty until they are many.
+const FEW: usize = 32;
 const NONE: u32 = u32::MAX;
 const LEVELS: usize = 8;
 
@@ -76,8 +78,11 @@ impl Wheel {
         if event.nanos() <= self.limit {
             if self.sorted.len() < INSERT_BELOW {
                 self.insert(event);
-            } else {
+            } else if self.limit < u64::MAX {
                 self.late.push(event);
+            } else {
+                self.deal_out_half();
+                self.push(event);
             }
         } else {
             self.in_slots += 1;
@@ -88,17 +93,51 @@ impl Wheel {
     /// Puts an event into its place among few that are sorted, and were scheduled before it.
     #[inline(always)]
     fn insert(&mut self, event: Event) {
+        let last = self.sorted.len();
         self.sorted.push(event);
-        let sorted = &mut self.sorted[..];
-        for hole in (1..sorted.len()).rev() {
-            let earlier = sorted[hole - 1];
-            if event.overtakes(earlier) {
-                sorted[hole] = event;
-                return;
+        // Moved one by one: a block move would wait for what was written just before.
+        let sorted = &mut self.sorted[..=last];
+        let mut hole = last;
+        for before in (0..last).rev() {
+            if event.overtakes(sorted[before]) {
+                break;
             }
-            sorted[hole] = earlier;
+            sorted[before + 1] = sorted[before];
+            hole = before;
         }
-        sorted[0] = event;
+        sorted[hole] = event;
+    }
+
+    /// All events are sorted and have become many: the later ones go to the slots.
+    #[cold]
+    #[inline(never)]
+    fn deal_out_half(&mut self) {
+        let limit = self.sorted[self.sorted.len() / 2].nanos();
+        let later = self.sorted.partition_point(|event| event.nanos() > limit);
+        self.limit = limit;
+        let mut events = std::mem::take(&mut self.spare);
+        events.clear();
+        events.extend(self.sorted.drain(..later));
+        self.in_slots += later;
+        for event in events.drain(..) {
+            self.place(event);
+        }
+        self.spare = events;
+    }
+
+    /// Few events are left in the slots: all of them are sorted.
+    #[cold]
+    #[inline(never)]
+    fn gather(&mut self) -> Event {
+        self.sorted.clear();
+        while let Some((level, byte)) = self.next_slot() {
+            self.empty(level, byte);
+            self.sorted.extend_from_slice(&self.spare);
+        }
+        self.sorted.sort_unstable_by(|a, b| b.cmp(a));
+        self.in_slots = 0;
+        self.limit = u64::MAX;
+        self.sorted.last().copied().unwrap_or(Event::NONE)
     }
 
     /// The earliest event, or `Event::NONE`.
@@ -179,6 +218,9 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> Event {
+        if self.in_slots <= FEW {
+            return self.gather();
+        }
         while let Some((level, byte)) = self.next_slot() {
             let shift = 8 * level as u32;
             let above = self.limit.checked_shr(shift + 8).unwrap_or(0);

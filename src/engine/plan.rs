@@ -64,8 +64,9 @@ pub(super) struct EdgePlan {
     /// The number of the try with which a call sets out: a retry layer that is still to be walked
     /// counts the first.
     pub(super) tries_at_start: u32,
-    /// Where the retry layer stands among them.
+    /// Where the retry layer and the attempt timeout stand among them.
     pub(super) retry_at: usize,
+    pub(super) attempt_timeout_at: usize,
     pub(super) retry: Option<RetryPlan>,
     pub(super) attempt_timeout: Option<AttemptTimeout>,
     /// Where timeouts of constant length wait.
@@ -233,7 +234,8 @@ impl EdgePlan {
             loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
             is_plain,
             tries_at_start: u32::from(is_plain || retry.is_none()),
-            retry_at: layers.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
+            retry_at: position(&layers, Layer::Retry).unwrap_or(0),
+            attempt_timeout_at: position(&layers, Layer::AttemptTimeout).unwrap_or(layers.len()),
             layers,
             retry,
             constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
@@ -248,8 +250,12 @@ impl EdgePlan {
 
     /// Where a layer stands; beyond all of them where there is none.
     pub(super) fn position(&self, layer: Layer) -> usize {
-        self.layers.iter().position(|other| *other == layer).unwrap_or(self.layers.len())
+        position(&self.layers, layer).unwrap_or(self.layers.len())
     }
+}
+
+fn position(layers: &[Layer], layer: Layer) -> Option<usize> {
+    layers.iter().position(|other| *other == layer)
 }
 
 /// Plans of equal layout use one set of states; the sets are numbered as they are first used.

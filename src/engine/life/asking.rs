@@ -492,7 +492,7 @@ impl<'p, O: Observer> Life<'p, O> {
         self.observer.timed_out(self.calendar.now(), call.edge.index);
         self.calls[slot].timer = 0;
         self.abandon_attempt(slot, true);
-        let at = call.edge.position(Layer::AttemptTimeout);
+        let at = call.edge.attempt_timeout_at;
         self.release_inside(slot, at + 1);
         self.settle(slot, at, Err(Class::Timeout));
     }

@@ -110,9 +110,7 @@ impl Calendar {
         if at > self.end {
             self.counts.beyond += 1;
         } else {
-            let event = Event::new(at, kind, sequence, slot);
-            self.wheel.push(event);
-            self.may_be_head(event);
+            self.push(Event::new(at, kind, sequence, slot));
         }
         sequence
     }
@@ -136,23 +134,28 @@ impl Calendar {
         let id = ring.0 as usize;
         let ring = &mut self.rings[id];
         if ring.back().is_some_and(|last| event.overtakes(*last)) {
-            self.wheel.push(event);
-        } else {
-            ring.push_back(event);
-            if event.overtakes(self.ring_head) {
-                self.ring_head = event;
-                self.ring_of_head = id;
-            }
+            self.push(event);
+            return sequence;
         }
-        self.may_be_head(event);
+        ring.push_back(event);
+        if event.overtakes(self.ring_head) {
+            self.ring_head = event;
+            self.ring_of_head = id;
+        }
+        if event.overtakes(self.head) {
+            self.head = event;
+        }
         sequence
     }
 
-    /// An event that has just been scheduled may be the next.
+    /// Puts an event into the wheel, and notes if it is the next of all.
     #[inline(always)]
-    fn may_be_head(&mut self, event: Event) {
+    fn push(&mut self, event: Event) {
         if event.overtakes(self.head) {
             self.head = event;
+            self.wheel.push_first(event);
+        } else {
+            self.wheel.push(event);
         }
     }
 

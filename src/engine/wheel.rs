@@ -44,6 +44,8 @@ const EMPTY: Slot = Slot { chunk: NONE, events: 0 };
 
 /// Pending events, earliest first.
 pub(super) struct Wheel {
+    /// The event pushed last, where it has no place yet; `Event::NONE` otherwise.
+    fresh: Event,
     limit: u64,
     slots: Vec<Slot>,
     occupied: [[u64; 4]; LEVELS],
@@ -59,6 +61,7 @@ pub(super) struct Wheel {
 impl Default for Wheel {
     fn default() -> Self {
         Self {
+            fresh: Event::NONE,
             limit: 0,
             slots: vec![EMPTY; LEVELS * 256],
             occupied: [[0; 4]; LEVELS],
@@ -73,8 +76,31 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    #[inline(never)]
+    /// Adds an event that does not come before all others.
+    ///
+    /// Where it belongs is decided when the next one is pushed. Its time has just been drawn, and
+    /// a processor that guesses wrong before it knows the time loses all the way of the draw.
+    #[inline(always)]
     pub(super) fn push(&mut self, event: Event) {
+        let before = std::mem::replace(&mut self.fresh, event);
+        if before != Event::NONE {
+            self.sort_in(before);
+        }
+    }
+
+    /// Adds an event that comes before all others.
+    pub(super) fn push_first(&mut self, event: Event) {
+        self.push(event);
+        self.settle();
+    }
+
+    /// Decides where the last event that was pushed belongs.
+    fn settle(&mut self) {
+        self.push(Event::NONE);
+    }
+
+    #[inline(never)]
+    fn sort_in(&mut self, event: Event) {
         if event.nanos() <= self.limit {
             if self.sorted.len() < INSERT_BELOW {
                 self.insert(event);
@@ -82,7 +108,7 @@ impl Wheel {
                 self.late.push(event);
             } else {
                 self.deal_out_half();
-                self.push(event);
+                self.sort_in(event);
             }
         } else {
             self.in_slots += 1;
@@ -143,22 +169,32 @@ impl Wheel {
     /// The earliest event, or `Event::NONE`.
     #[inline(always)]
     pub(super) fn first(&mut self) -> Event {
-        let late = self.late.first();
-        match self.sorted.last() {
-            Some(&next) => next.min(late),
-            None if late != Event::NONE => late,
-            None => self.refill(),
-        }
+        let next = self.first_sorted();
+        if next == Event::NONE || self.fresh.overtakes(next) { self.look_further() } else { next }
     }
 
-    /// Removes the earliest event, and returns the next one.
+    #[inline(always)]
+    fn first_sorted(&self) -> Event {
+        self.sorted.last().copied().unwrap_or(Event::NONE).min(self.late.first())
+    }
+
+    /// The earliest event where it may be the one just pushed, or lie in a slot.
+    #[cold]
+    #[inline(never)]
+    fn look_further(&mut self) -> Event {
+        self.settle();
+        let next = self.first_sorted();
+        if next == Event::NONE { self.refill() } else { next }
+    }
+
+    /// Removes the earliest event, which `first` has given, and returns the next one.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Event {
         if self.late.is_empty()
             && let [.., next, _] = self.sorted[..]
         {
             self.sorted.pop();
-            return next;
+            return if self.fresh.overtakes(next) { self.look_further() } else { next };
         }
         self.pop_slowly()
     }
@@ -166,7 +202,7 @@ impl Wheel {
     /// The same where the side heap or a slot may be next.
     #[inline(never)]
     fn pop_slowly(&mut self) -> Event {
-        if self.sorted.is_empty() && self.late.is_empty() {
+        if self.first_sorted() == Event::NONE {
             self.refill();
         }
         match self.sorted.last() {
@@ -179,7 +215,8 @@ impl Wheel {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.in_slots + self.sorted.len() + self.late.len()
+        let fresh = usize::from(self.fresh != Event::NONE);
+        self.in_slots + self.sorted.len() + self.late.len() + fresh
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -4,11 +4,13 @@
 //! differs from `limit`, in the slot that this byte names; slots are chains of chunks from one
 //! slab. When the sorted part is used up, the next slot is taken: a small one is sorted at once,
 //! whatever its level, a large one is dealt out to the levels below. There is no tick to choose;
-//! sparse calendars never cascade, and dense ones once or twice per event.
+//! sparse calendars never cascade, and dense ones once or twice per event. When only a few events
+//! are left, all of them are kept sorted and the slots stay empty until they have become many.
 //!
 //! Invariant: every event in `sorted` and `late` is at or before `limit`, every event in the slots
 //! after it. Events may be pushed for any moment that is not past, also before others already
-//! seen at the head: those go to the side heap `late`.
+//! seen at the head: those are put in their place among the sorted, or go to the side heap `late`
+//! where these are many. `fresh` comes before none that `first` has given.
 //!
 //! Source: radix heaps (Ahuja, Mehlhorn, Orlin, Tarjan 1990) and hierarchical timing wheels
 //! (Varghese, Lauck 1987); measured against heaps, ladders and calendar queues at 10² to 10⁷
@@ -21,7 +23,8 @@ use crate::engine::heap::Heap;
 const CHUNK: usize = 15;
 /// A slot with at most this many events is sorted at once.
 const SORT_AT_ONCE: u32 = 96;
-/// With fewer sorted events than this, a late one is put in its place among them.
+/// With fewer sorted events than this, a late one is put in its place among them; with as many,
+/// and none in the slots, half of them go there.
 const INSERT_BELOW: usize = 64;
 /// So few events in slots are all sorted at once, and the slots stay empty until they are many.
 const FEW: usize = 32;

@@ -22,6 +22,9 @@ use crate::engine::wheel::Wheel;
 use crate::units::Duration;
 use crate::units::SimTime;
 
+/// One event happens at this instant, and no lane holds it.
+const ALONE: u8 = 1 << 7;
+
 /// Names a ring of timeouts of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RingId(u16);
@@ -32,10 +35,11 @@ pub(super) struct Calendar {
     /// Events after this moment will never happen and are not kept.
     end: u64,
     sequence: u32,
-    /// What happens at this instant, when it is one event only: the usual case.
-    instant: Event,
+    /// What happens at this instant: which lanes hold something, or `ALONE`.
+    at_hand: u8,
+    /// The one event that happens at this instant, where it is alone: the usual case.
+    alone: Event,
     lanes: [VecDeque<(u32, u32)>; CLASSES],
-    in_lanes: u8,
     rings: Vec<VecDeque<Event>>,
     /// The smallest head of a ring, and whose it is.
     ring_head: Event,
@@ -67,9 +71,9 @@ impl Calendar {
             now: 0,
             end: end.as_nanos().min(MAX_TIME),
             sequence: 0,
-            instant: Event::NONE,
+            at_hand: 0,
+            alone: Event::NONE,
             lanes: Default::default(),
-            in_lanes: 0,
             rings: vec![VecDeque::new(); rings],
             ring_head: Event::NONE,
             ring_of_head: 0,
@@ -88,8 +92,8 @@ impl Calendar {
     /// Moves the clock on to a moment of control, before which nothing is left to do. Of its own
     /// instant there may be something: what follows from the control before it.
     pub(super) fn advance(&mut self, to: SimTime) {
-        let idle = self.in_lanes == 0 && self.instant == Event::NONE;
-        let forward = if idle { to.as_nanos() >= self.now } else { to.as_nanos() == self.now };
+        let forward =
+            if self.at_hand == 0 { to.as_nanos() >= self.now } else { to.as_nanos() == self.now };
         assert!(forward, "the clock never goes back");
         self.now = to.as_nanos();
     }
@@ -106,9 +110,7 @@ impl Calendar {
         if at > self.end {
             self.counts.beyond += 1;
         } else {
-            let event = Event::new(at, kind, sequence, slot);
-            self.wheel.push(event);
-            self.head = self.head.min(event);
+            self.push(Event::new(at, kind, sequence, slot));
         }
         sequence
     }
@@ -131,17 +133,30 @@ impl Calendar {
         let event = Event::new(at, kind, sequence, slot);
         let id = ring.0 as usize;
         let ring = &mut self.rings[id];
-        if ring.back().is_some_and(|last| *last > event) {
-            self.wheel.push(event);
-        } else {
-            ring.push_back(event);
-            if event < self.ring_head {
-                self.ring_head = event;
-                self.ring_of_head = id;
-            }
+        if ring.back().is_some_and(|last| event.overtakes(*last)) {
+            self.push(event);
+            return sequence;
         }
-        self.head = self.head.min(event);
+        ring.push_back(event);
+        if event.overtakes(self.ring_head) {
+            self.ring_head = event;
+            self.ring_of_head = id;
+        }
+        if event.overtakes(self.head) {
+            self.head = event;
+        }
         sequence
+    }
+
+    /// Puts an event into the wheel, and notes if it is the next of all.
+    #[inline(always)]
+    fn push(&mut self, event: Event) {
+        if event.overtakes(self.head) {
+            self.head = event;
+            self.wheel.push_first(event);
+        } else {
+            self.wheel.push(event);
+        }
     }
 
     /// A timeout is no longer awaited. If it is the last of its ring it is taken back at once: an
@@ -160,18 +175,14 @@ impl Calendar {
     /// Does nothing else happen at this instant? What would be next may then be done at once.
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
-        self.instant == Event::NONE && self.in_lanes == 0 && self.head.nanos() > self.now
+        self.at_hand == 0 && self.head.nanos() > self.now
     }
 
     /// Takes out the next event before `bound`, or nothing.
     #[inline(always)]
     pub(super) fn next(&mut self, bound: SimTime) -> Option<Event> {
-        if self.instant < self.head {
-            self.counts.popped += 1;
-            return Some(std::mem::replace(&mut self.instant, Event::NONE));
-        }
-        if self.in_lanes != 0
-            && let Some(event) = self.next_in_lanes()
+        if self.at_hand != 0
+            && let Some(event) = self.next_at_hand()
         {
             return Some(event);
         }
@@ -179,12 +190,13 @@ impl Calendar {
         if head.nanos() >= bound.as_nanos() {
             return None;
         }
-        if head == self.ring_head {
+        let next = if head.sequence() == self.ring_head.sequence() {
             self.pop_ring();
+            self.wheel.first()
         } else {
-            self.wheel.pop();
-        }
-        self.head = self.wheel.first().min(self.ring_head);
+            self.wheel.pop()
+        };
+        self.head = next.min(self.ring_head);
         self.counts.popped += 1;
         debug_assert!(head.nanos() >= self.now, "the clock never goes back");
         self.now = head.nanos();
@@ -193,8 +205,9 @@ impl Calendar {
 
     #[inline(always)]
     fn at_this_instant(&mut self, event: Event, class: u8) {
-        if self.in_lanes == 0 && self.instant == Event::NONE {
-            self.instant = event;
+        if self.at_hand == 0 {
+            self.at_hand = ALONE;
+            self.alone = event;
         } else {
             self.add_to_lanes(event, class);
         }
@@ -202,32 +215,47 @@ impl Calendar {
 
     /// More than one event at this instant: the lanes take them, and the one that was alone.
     fn add_to_lanes(&mut self, event: Event, class: u8) {
-        let alone = std::mem::replace(&mut self.instant, Event::NONE);
-        if alone != Event::NONE {
-            self.add_to_lane(alone, alone.kind().class());
+        if self.at_hand == ALONE {
+            self.at_hand = 0;
+            self.add_to_lane(self.alone, self.alone.kind().class());
         }
         self.add_to_lane(event, class);
     }
 
     fn add_to_lane(&mut self, event: Event, class: u8) {
         self.lanes[class as usize].push_back((event.sequence(), event.payload()));
-        self.in_lanes |= 1 << class;
+        self.at_hand |= 1 << class;
     }
 
-    fn next_in_lanes(&mut self) -> Option<Event> {
-        let class = self.in_lanes.trailing_zeros() as u8;
-        let lane = &mut self.lanes[class as usize];
-        let &(sequence, payload) = lane.front()?;
-        let event = Event::packed(self.now, class, sequence, payload);
+    /// The next event of this instant, unless the head of rings and wheel comes before it.
+    #[inline(never)]
+    fn next_at_hand(&mut self) -> Option<Event> {
+        let event = if self.at_hand == ALONE { self.alone } else { self.first_in_lanes()? };
         if event > self.head {
             return None;
         }
-        lane.pop_front();
-        if lane.is_empty() {
-            self.in_lanes &= !(1 << class);
+        if self.at_hand == ALONE {
+            self.at_hand = 0;
+        } else {
+            self.pop_lane();
         }
         self.counts.popped += 1;
         Some(event)
+    }
+
+    fn first_in_lanes(&self) -> Option<Event> {
+        let class = self.at_hand.trailing_zeros() as u8;
+        let &(sequence, payload) = self.lanes[class as usize].front()?;
+        Some(Event::packed(self.now, class, sequence, payload))
+    }
+
+    fn pop_lane(&mut self) {
+        let class = self.at_hand.trailing_zeros();
+        let lane = &mut self.lanes[class as usize];
+        lane.pop_front();
+        if lane.is_empty() {
+            self.at_hand &= !(1 << class);
+        }
     }
 
     /// The rings' ids, in order.
@@ -240,7 +268,7 @@ impl Calendar {
         self.wheel.len()
             + self.lanes.iter().map(VecDeque::len).sum::<usize>()
             + self.rings.iter().map(VecDeque::len).sum::<usize>()
-            + usize::from(self.instant != Event::NONE)
+            + usize::from(self.at_hand == ALONE)
     }
 
     /// Sequence numbers left before they are used up.
@@ -257,12 +285,11 @@ impl Calendar {
 
     /// What went in and out.
     pub(super) fn counts(&self) -> Counts {
-        self.counts
+        Counts { pushed: self.sequence.into(), ..self.counts }
     }
 
     #[inline(always)]
     fn next_sequence(&mut self) -> u32 {
-        self.counts.pushed += 1;
         self.sequence += 1;
         self.sequence
     }

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::observe::Reason;
+use crate::engine::plan::EdgePlan;
 use crate::engine::plan::Layout;
 use crate::engine::plan::Plan;
 use crate::engine::slab::Slab;
@@ -56,10 +57,12 @@ impl Parent {
     }
 }
 
-/// A call under way, from its first attempt to its outcome: 32 bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Call {
+/// A call under way, from its first attempt to its outcome: 40 bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'p> {
     pub(super) key: u64,
+    /// Whom it asks and how, under the plan with which it began.
+    pub(super) edge: &'p EdgePlan,
     pub(super) parent: Parent,
     /// The attempt that is out, or `NOBODY`.
     pub(super) attempt: u32,
@@ -67,9 +70,6 @@ pub(super) struct Call {
     pub(super) timer: u32,
     /// Tries so far, those included that the caller's own policy stopped.
     pub(super) tries: u32,
-    pub(super) edge: u16,
-    /// The plan under which it began.
-    pub(super) plan: u16,
     pub(super) flags: Flags,
     /// Why its next attempt is sent.
     pub(super) reason: Reason,
@@ -154,7 +154,7 @@ pub(super) struct Room {
 
 impl Room {
     /// The first in line, who has been given a place, is called.
-    pub(super) fn call_next(&mut self, calls: &mut Slab<Call>) -> Option<u32> {
+    pub(super) fn call_next(&mut self, calls: &mut Slab<Call<'_>>) -> Option<u32> {
         while let Some(next) = self.line.pop_front() {
             if next.is_in_line(calls) {
                 let flags = &mut calls[next.slot].flags;
@@ -177,7 +177,7 @@ pub(super) struct InLine {
 
 impl InLine {
     /// Does the call still wait?
-    pub(super) fn is_in_line(self, calls: &Slab<Call>) -> bool {
+    pub(super) fn is_in_line(self, calls: &Slab<Call<'_>>) -> bool {
         let call = &calls[self.slot];
         call.key == self.key && call.flags.has(Flags::IN_LINE)
     }
@@ -192,18 +192,15 @@ impl Strategies {
         }
     }
 
-    /// One set of states for each different layout, and which plan uses which.
-    pub(super) fn of_plans(plans: &[Plan]) -> (Vec<Self>, Vec<usize>) {
-        let mut layouts: Vec<&Layout> = Vec::new();
-        let mut used_by = Vec::new();
+    /// One set of states for each different layout.
+    pub(super) fn of_plans(plans: &[Plan]) -> Vec<Self> {
+        let mut states = Vec::new();
         for plan in plans {
-            let index = layouts.iter().position(|layout| **layout == plan.layout);
-            used_by.push(index.unwrap_or(layouts.len()));
-            if index.is_none() {
-                layouts.push(&plan.layout);
+            if plan.states == states.len() {
+                states.push(Self::new(&plan.layout));
             }
         }
-        (layouts.into_iter().map(Self::new).collect(), used_by)
+        states
     }
 
     /// The budget of an index, full as at the start when it was never used.

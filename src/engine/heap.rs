@@ -16,13 +16,14 @@ impl Heap {
         self.events.first().copied().unwrap_or(Event::NONE)
     }
 
+    /// Adds an event that was scheduled after all others here.
     #[inline(always)]
     pub(super) fn push(&mut self, event: Event) {
         let mut hole = self.events.len();
         self.events.push(event);
         while hole > 0 {
             let parent = (hole - 1) / 4;
-            if self.events[parent] <= event {
+            if !event.overtakes(self.events[parent]) {
                 break;
             }
             self.events[hole] = self.events[parent];

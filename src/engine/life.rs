@@ -110,8 +110,6 @@ pub(super) struct Life<'p, O> {
     plans: &'p [Plan<'p>],
     /// The plan for calls that begin now.
     plan: usize,
-    /// Which states a plan's strategies use.
-    states_of: Vec<usize>,
     states: Vec<Strategies>,
     /// Calls for which a place in a bulkhead has come free just now.
     called: VecDeque<u32>,
@@ -121,9 +119,10 @@ pub(super) struct Life<'p, O> {
     /// The moment of the next control, as of now: a crash may bring it forward.
     control_at: SimTime,
     requests: Slab<Request>,
-    calls: Slab<Call>,
+    calls: Slab<Call<'p>>,
     /// Beside `calls`, where any policy needs it.
     memories: Vec<Memory>,
+    remembers: bool,
     attempts: Slab<Attempt>,
     /// Beside `attempts`, where any population has a deadline.
     deadlines: Vec<SimTime>,
@@ -218,14 +217,12 @@ impl<'p, O: Observer> Life<'p, O> {
         observer: &'p mut O,
     ) -> Self {
         let end = SimTime::ZERO + model.run.warm_up + model.run.horizon;
-        let (states, states_of) = Strategies::of_plans(plans);
         let (services, edges) = (model.services.len(), model.edges.len());
         let mut life = Self {
             model,
             plans,
             plan: 0,
-            states_of,
-            states,
+            states: Strategies::of_plans(plans),
             called: VecDeque::new(),
             keys,
             calendar: Calendar::new(end, edges),
@@ -234,6 +231,7 @@ impl<'p, O: Observer> Life<'p, O> {
             requests: Slab::default(),
             calls: Slab::default(),
             memories: Vec::new(),
+            remembers: plans.iter().any(|plan| plan.remembers),
             attempts: Slab::default(),
             deadlines: Vec::new(),
             has_deadlines: plans.iter().any(Plan::has_deadlines),
@@ -384,7 +382,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let client = if size == 1 {
             0
         } else {
-            let draw = self.keys.draw(Purpose::Instance, key, 0);
+            let draw = self.rare_draw(Purpose::Instance, key, 0);
             ((f64::from(size) * draw.get()) as u32).min(size - 1)
         };
         self.begin(Request {
@@ -417,18 +415,19 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// R1: a request begins with the one call of its client, unless the operator sheds it.
+    #[inline(always)]
     fn begin(&mut self, request: Request) {
         let population = request.population as usize;
         let shares = &self.shedding[population];
         let shed = !shares.is_empty() && {
-            let draw = self.keys.draw(Purpose::Shed, request.key, 0);
+            let draw = self.rare_draw(Purpose::Shed, request.key, 0);
             shares.iter().any(|(_, share)| share.happens(draw))
         };
         self.audit.born += 1;
         self.observer.born(request.born_at, population, shed);
         if shed {
             self.audit.ended += 1;
-            self.think(&request, request.client);
+            self.think(&request);
             return;
         }
         let edge = self.model.populations[population].calls;
@@ -449,17 +448,18 @@ impl<'p, O: Observer> Life<'p, O> {
             Ok(()) => Verdict::Ok,
         };
         self.observer.ended(now, population, request.born_at, verdict);
-        self.think(&request, request.client);
+        self.think(&request);
     }
 
     /// A closed-loop user thinks after its request.
-    fn think(&mut self, request: &Request, client: u32) {
+    #[inline(always)]
+    fn think(&mut self, request: &Request) {
         let population = request.population as usize;
         let ArrivalsModel::Closed { think } = &self.model.populations[population].arrivals else {
             return;
         };
         let wait = think.sample(self.keys.draw(Purpose::Think, request.key, 0));
-        let user = self.first_user[population] + client;
+        let user = self.first_user[population] + request.client;
         if wait.is_zero() && request.born_at == self.calendar.now() {
             if request.chain >= LONGEST_CHAIN {
                 self.stopped_by = Some(LimitKind::NoProgress);

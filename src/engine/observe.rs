@@ -73,8 +73,22 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Why a retry follows a failure of that class.
+    /// Why a retry follows a failure of that class. Looked up, since which it is nobody can guess.
+    #[inline(always)]
     pub const fn after(class: Class) -> Self {
+        const TABLE: [Reason; Class::ALL.len()] = {
+            let mut table = [Reason::First; Class::ALL.len()];
+            let mut i = 0;
+            while i < table.len() {
+                table[i] = Reason::find(Class::ALL[i]);
+                i += 1;
+            }
+            table
+        };
+        TABLE[class as usize]
+    }
+
+    const fn find(class: Class) -> Self {
         match class {
             Class::Timeout | Class::GatewayTimeout | Class::DeadlinePassed => Self::AfterTimeout,
             Class::Unavailable

@@ -39,12 +39,18 @@ pub(super) struct Plan<'m> {
     /// How many states the budgets, breakers and bulkheads need. Plans with equal layouts share
     /// their states.
     pub(super) layout: Layout,
+    /// Which of the sets of states these are.
+    pub(super) states: usize,
     /// Does any policy need what a call remembers beside its record?
     pub(super) remembers: bool,
 }
 
 /// An edge as the engine reads it.
 pub(super) struct EdgePlan {
+    /// Its place in the model.
+    pub(super) index: usize,
+    /// Which set of states its strategies use.
+    pub(super) states: usize,
     pub(super) target: usize,
     pub(super) replicas: u32,
     pub(super) latency: Distribution,
@@ -55,8 +61,12 @@ pub(super) struct EdgePlan {
     pub(super) layers: Vec<Layer>,
     /// Nothing but a retry without a budget, and an attempt timeout: the usual case.
     pub(super) is_plain: bool,
-    /// Where the retry layer stands among them.
+    /// The number of the try with which a call sets out: a retry layer that is still to be walked
+    /// counts the first.
+    pub(super) tries_at_start: u32,
+    /// Where the retry layer and the attempt timeout stand among them.
     pub(super) retry_at: usize,
+    pub(super) attempt_timeout_at: usize,
     pub(super) retry: Option<RetryPlan>,
     pub(super) attempt_timeout: Option<AttemptTimeout>,
     /// Where timeouts of constant length wait.
@@ -163,7 +173,7 @@ impl<'m> Plan<'m> {
                     retry.decorrelated || retry.max_attempts > u32::from(LONGEST_CHAIN)
                 })
         });
-        Self { model, edges, layout, remembers }
+        Self { model, edges, layout, states: 0, remembers }
     }
 
     /// Has any population a deadline?
@@ -187,7 +197,9 @@ impl<'m> Plan<'m> {
             Deed::Set { model, .. } => Some(Self::new(model)),
             _ => None,
         });
-        std::iter::once(Self::new(model)).chain(changed).collect()
+        let mut plans: Vec<_> = std::iter::once(Self::new(model)).chain(changed).collect();
+        share_states(&mut plans);
+        plans
     }
 }
 
@@ -210,15 +222,20 @@ impl EdgePlan {
             |layer: &Layer| *layer == Layer::Timeout && policy.timeout == Some(Duration::MAX);
         let layers: Vec<_> =
             policy.order.iter().copied().filter(|layer| !for_ever(layer)).collect();
+        let is_plain = policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
+            && layers.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout));
         Self {
+            index,
+            states: 0,
             target: edge.target,
             replicas: model.services[edge.target].replicas,
             latency: edge.link.latency.clone(),
             constant_latency: edge.link.latency.as_constant(),
             loss: (edge.link.loss != Share::ZERO).then_some(edge.link.loss),
-            is_plain: policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
-                && layers.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout)),
-            retry_at: layers.iter().position(|l| *l == Layer::Retry).unwrap_or(0),
+            is_plain,
+            tries_at_start: u32::from(is_plain || retry.is_none()),
+            retry_at: position(&layers, Layer::Retry).unwrap_or(0),
+            attempt_timeout_at: position(&layers, Layer::AttemptTimeout).unwrap_or(layers.len()),
             layers,
             retry,
             constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
@@ -228,6 +245,30 @@ impl EdgePlan {
             timeout: policy.timeout.unwrap_or(Duration::MAX),
             breaker: policy.breaker.map(|breaker| layout.breakers.place(breaker, edge, model)),
             bulkhead: policy.bulkhead.map(|bulkhead| layout.bulkheads.place(bulkhead, edge, model)),
+        }
+    }
+
+    /// Where a layer stands; beyond all of them where there is none.
+    pub(super) fn position(&self, layer: Layer) -> usize {
+        position(&self.layers, layer).unwrap_or(self.layers.len())
+    }
+}
+
+fn position(layers: &[Layer], layer: Layer) -> Option<usize> {
+    layers.iter().position(|other| *other == layer)
+}
+
+/// Plans of equal layout use one set of states; the sets are numbered as they are first used.
+fn share_states(plans: &mut [Plan]) {
+    let mut sets = 0;
+    for index in 0..plans.len() {
+        let (before, rest) = plans.split_at_mut(index);
+        let plan = &mut rest[0];
+        let equal = before.iter().find(|other| other.layout == plan.layout);
+        plan.states = equal.map_or(sets, |other| other.states);
+        sets = sets.max(plan.states + 1);
+        for edge in &mut plan.edges {
+            edge.states = plan.states;
         }
     }
 }

@@ -38,16 +38,11 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The same for an attempt that had no way to go, at an instant at which nothing else happens:
     /// one that is turned away never needs a slot.
     #[inline(always)]
-    pub(super) fn arrive_at_once(
-        &mut self,
-        attempt: Attempt,
-        deadline: SimTime,
-        call: &Call,
-        edge: &EdgePlan,
-    ) {
+    pub(super) fn arrive_at_once(&mut self, attempt: Attempt, deadline: SimTime, call: Call<'p>) {
+        let edge = call.edge;
         match self.offer(&attempt) {
             Ok(offer) => {
-                self.set_attempt_timer(attempt.caller, call, edge);
+                self.set_attempt_timer(attempt.caller, call);
                 let slot = self.keep(attempt, deadline);
                 self.let_into(slot, offer, &attempt);
             }
@@ -55,12 +50,12 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.settle(attempt.caller, edge.layers.len(), Err(class));
             }
             Err(Some(class)) => {
-                self.set_attempt_timer(attempt.caller, call, edge);
+                self.set_attempt_timer(attempt.caller, call);
                 let slot = self.keep(attempt, deadline);
                 self.reply(slot, Err(class));
             }
             // The caller hears nothing, and waits on.
-            Err(None) => self.set_attempt_timer(attempt.caller, call, edge),
+            Err(None) => self.set_attempt_timer(attempt.caller, call),
         }
     }
 
@@ -133,7 +128,7 @@ impl<'p, O: Observer> Life<'p, O> {
     /// Patience ends when the waiting does.
     fn end_patience(&mut self, slot: u32) {
         let caller = self.attempts[slot].caller;
-        if !is_gone(caller) && self.edge_of(&self.calls[caller]).patience {
+        if !is_gone(caller) && self.calls[caller].edge.patience {
             self.calls[caller].timer = 0;
         }
     }
@@ -194,14 +189,14 @@ impl<'p, O: Observer> Life<'p, O> {
         let happens =
             |errors: &Errors, draw: Draw| errors.share.happens(draw).then_some(errors.class);
         if let Some(errors) = &settings.errors
-            && let Some(class) = happens(errors, self.keys.draw(Purpose::ServiceError, key, 0))
+            && let Some(class) = happens(errors, self.rare_draw(Purpose::ServiceError, key, 0))
         {
             return Some(class);
         }
         let triggered = self.servers[service].errors.iter().zip(0..);
         triggered
             .filter_map(|(errors, nth)| {
-                happens(errors, self.keys.draw(Purpose::TriggerError, key, nth))
+                happens(errors, self.rare_draw(Purpose::TriggerError, key, nth))
             })
             .next()
     }
@@ -271,7 +266,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let edge = self.edge(edge);
         if let Some(loss) = edge.loss
-            && loss.happens(self.keys.draw(Purpose::ReplyLoss, key, 0))
+            && loss.happens(self.rare_draw(Purpose::ReplyLoss, key, 0))
         {
             self.forget(slot);
             return;

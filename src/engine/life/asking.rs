@@ -29,6 +29,7 @@ use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
+use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -49,20 +50,19 @@ pub(super) const fn is_gone(caller: u32) -> bool {
 impl<'p, O: Observer> Life<'p, O> {
     /// R2: a client or a handler makes a call along an edge.
     pub(super) fn call(&mut self, parent: Parent, edge: usize, key: u64) {
-        let plan = &self.plans[self.plan];
-        let tries = u32::from(plan.edges[edge].retry.is_none());
-        let slot = self.calls.insert(Call {
+        let edge = &self.plans[self.plan].edges[edge];
+        let call = Call {
             key,
+            edge,
             parent,
             attempt: NOBODY,
             timer: 0,
-            tries,
-            edge: edge as u16,
-            plan: self.plan as u16,
+            tries: edge.tries_at_start,
             flags: Flags::default(),
             reason: Reason::First,
-        });
-        if plan.remembers {
+        };
+        let slot = self.calls.insert(call);
+        if self.remembers {
             if self.memories.len() <= slot as usize {
                 self.memories.resize(slot as usize + 1, Memory::NEW);
             }
@@ -71,31 +71,27 @@ impl<'p, O: Observer> Life<'p, O> {
         if let Err(attempt) = parent.slot() {
             self.attempts[attempt].child = slot;
         }
-        self.observer.call_began(self.calendar.now(), edge);
-        self.walk(slot, self.calls[slot], 0);
+        self.observer.call_began(self.calendar.now(), edge.index);
+        self.walk(slot, call, 0);
     }
 
     /// R3: a call walks its policy from layer `from` inwards; whoever comes through is sent.
     /// `call` is the record in `slot`, which has been read already.
-    #[inline]
-    fn walk(&mut self, slot: u32, mut call: Call, from: usize) {
-        let edge = self.edge_of(&call);
-        if edge.is_plain {
-            if call.tries == 0 {
-                call.tries = 1;
-                self.calls[slot].tries = 1;
-            }
-            self.send(slot, &call, edge);
-        } else if self.walk_layers(slot, &mut call, edge, from) {
-            self.send(slot, &call, edge);
+    #[inline(always)]
+    fn walk(&mut self, slot: u32, call: Call<'p>, from: usize) {
+        if call.edge.is_plain {
+            self.send(slot, call);
+        } else if self.walk_layers(slot, call.edge, from) {
+            self.send(slot, self.calls[slot]);
         }
     }
 
     /// The walk through any layers; `false`: one of them held or rejected the call.
-    fn walk_layers(&mut self, slot: u32, call: &mut Call, edge: &EdgePlan, from: usize) -> bool {
+    #[inline(never)]
+    fn walk_layers(&mut self, slot: u32, edge: &EdgePlan, from: usize) -> bool {
         for (index, layer) in edge.layers.iter().enumerate().skip(from) {
             match layer {
-                Layer::Bulkhead => match self.enter_bulkhead(slot, call, edge) {
+                Layer::Bulkhead => match self.enter_bulkhead(slot, edge) {
                     Entry::Admitted => self.calls[slot].flags.set(Flags::PLACE),
                     Entry::Queued => {
                         self.calls[slot].flags.set(Flags::IN_LINE);
@@ -110,12 +106,11 @@ impl<'p, O: Observer> Life<'p, O> {
                     memory.timer = timer;
                 }
                 Layer::Retry => {
-                    call.tries = 1;
                     self.calls[slot].tries = 1;
-                    self.pay_in(call, edge);
+                    self.pay_in(slot, edge);
                 }
                 Layer::Breaker => {
-                    if !self.ask_breaker(slot, call, edge) {
+                    if !self.ask_breaker(slot, edge) {
                         return self.reject(slot, index, Class::BreakerOpen);
                     }
                 }
@@ -128,30 +123,30 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// A layer turned the call or the try away: an outcome, but not an attempt.
     fn reject(&mut self, slot: u32, layer: usize, class: Class) -> bool {
-        let edge = self.calls[slot].edge as usize;
-        self.observer.rejected(self.calendar.now(), edge, class);
+        let edge = self.calls[slot].edge;
+        self.observer.rejected(self.calendar.now(), edge.index, class);
         self.settle(slot, layer, Err(class));
         false
     }
 
     /// A call begins its first try: budgets that calls pay for are paid.
     #[inline(always)]
-    fn pay_in(&mut self, call: &Call, edge: &EdgePlan) {
+    fn pay_in(&mut self, slot: u32, edge: &EdgePlan) {
         if let Some(retry) = &edge.retry
             && let Some(budget) = &retry.budget
         {
-            let index = budget.index(self.instance_of(call.parent));
-            let states = &mut self.states[self.states_of[call.plan as usize]];
+            let index = budget.index(self.instance_of(self.calls[slot].parent));
+            let states = &mut self.states[edge.states];
             let now = self.calendar.now();
             states.budget(index, &budget.config).call_started(&budget.config, now);
         }
     }
 
     /// Does the breaker let a call or a try through?
-    fn ask_breaker(&mut self, slot: u32, call: &Call, edge: &EdgePlan) -> bool {
+    fn ask_breaker(&mut self, slot: u32, edge: &EdgePlan) -> bool {
         let Some(breaker) = &edge.breaker else { return true };
-        let index = breaker.index(self.instance_of(call.parent));
-        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let index = breaker.index(self.instance_of(self.calls[slot].parent));
+        let states = &mut self.states[edge.states];
         let state = states.breakers.get(index, Breaker::default);
         let permit = state.admit(&breaker.config, self.calendar.now());
         self.memories[slot as usize].permit = permit;
@@ -163,13 +158,14 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// The time of an attempt begins to run.
     #[inline(always)]
-    pub(super) fn set_attempt_timer(&mut self, slot: u32, call: &Call, edge: &EdgePlan) {
+    pub(super) fn set_attempt_timer(&mut self, slot: u32, call: Call<'p>) {
+        let edge = call.edge;
         let timer = match (edge.constant_timeout, &edge.attempt_timeout) {
             (Some(span), _) => {
                 self.calendar.after_in_ring(edge.ring, span, Kind::AttemptTimesOut, slot)
             }
             (None, Some(timeout)) => {
-                let draw = self.keys.draw(Purpose::AttemptTimeout, call.key, call.tries);
+                let draw = self.rare_draw(Purpose::AttemptTimeout, call.key, call.tries);
                 self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
             }
             (None, None) => return,
@@ -179,9 +175,9 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// R4: an attempt is sent to one replica, and may be lost on the way.
     #[inline(always)]
-    fn send(&mut self, slot: u32, call: &Call, edge: &'p EdgePlan) {
+    fn send(&mut self, slot: u32, call: Call<'p>) {
         let now = self.calendar.now();
-        let Call { key, parent, tries, edge: edge_index, reason, .. } = *call;
+        let Call { key, parent, tries, edge, reason, .. } = call;
         let deadline = self.deadline_of(parent);
         if now >= deadline {
             self.settle(slot, edge.layers.len(), Err(Class::DeadlinePassed));
@@ -190,13 +186,13 @@ impl<'p, O: Observer> Life<'p, O> {
         self.audit.sent += 1;
         let key = mix(key, u64::from(tries));
         if let Some(loss) = edge.loss
-            && loss.happens(self.keys.draw(Purpose::Loss, key, 0))
+            && loss.happens(self.rare_draw(Purpose::Loss, key, 0))
         {
             self.audit.lost += 1;
-            self.set_attempt_timer(slot, call, edge);
+            self.set_attempt_timer(slot, call);
             return;
         }
-        let replica = self.choose_replica(edge_index as usize, edge, key);
+        let replica = self.choose_replica(edge, key);
         let attempt = Attempt {
             key,
             arrived_at: now,
@@ -204,7 +200,7 @@ impl<'p, O: Observer> Life<'p, O> {
             caller: slot,
             child: NOBODY,
             work_ends: 0,
-            edge: edge_index,
+            edge: edge.index as u16,
             service: edge.target as u16,
             replica,
             step: 0,
@@ -215,9 +211,9 @@ impl<'p, O: Observer> Life<'p, O> {
         };
         let latency = self.latency(edge, Purpose::Latency, key);
         if latency.is_zero() && self.is_quiet() {
-            self.arrive_at_once(attempt, deadline, call, edge);
+            self.arrive_at_once(attempt, deadline, call);
         } else {
-            self.set_attempt_timer(slot, call, edge);
+            self.set_attempt_timer(slot, call);
             let attempt = self.keep(attempt, deadline);
             self.calendar.after(latency, Kind::AttemptArrives, attempt);
         }
@@ -238,18 +234,18 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     #[inline(always)]
-    fn choose_replica(&mut self, index: usize, edge: &EdgePlan, key: u64) -> u16 {
+    fn choose_replica(&mut self, edge: &EdgePlan, key: u64) -> u16 {
         if edge.replicas == 1 {
             return 0;
         }
         match self.servers[edge.target].settings.balance {
             Balance::RoundRobin => {
-                let turn = self.turns[index];
-                self.turns[index] = if turn + 1 == edge.replicas { 0 } else { turn + 1 };
+                let turn = self.turns[edge.index];
+                self.turns[edge.index] = if turn + 1 == edge.replicas { 0 } else { turn + 1 };
                 turn as u16
             }
             Balance::Random => {
-                let draw = self.keys.draw(Purpose::Balance, key, 0);
+                let draw = self.rare_draw(Purpose::Balance, key, 0);
                 ((f64::from(edge.replicas) * draw.get()) as u32).min(edge.replicas - 1) as u16
             }
         }
@@ -259,8 +255,20 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn latency(&self, edge: &EdgePlan, purpose: Purpose, key: u64) -> Duration {
         match edge.constant_latency {
             Some(span) => span,
-            None => edge.latency.sample(self.keys.draw(purpose, key, 0)),
+            None => self.drawn_latency(edge, purpose, key),
         }
+    }
+
+    #[inline(never)]
+    fn drawn_latency(&self, edge: &EdgePlan, purpose: Purpose, key: u64) -> Duration {
+        edge.latency.sample(self.keys.draw(purpose, key, 0))
+    }
+
+    /// A draw that most models do not make. Inlined, each would make the road forty instructions
+    /// longer for those that do not.
+    #[inline(never)]
+    pub(super) fn rare_draw(&self, purpose: Purpose, key: u64, index: u32) -> Draw {
+        self.keys.draw(purpose, key, index)
     }
 
     /// R9: a reply reaches its caller, who may have left.
@@ -276,8 +284,9 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The attempt that is out has an outcome.
     #[inline(always)]
     pub(super) fn settle_from_inside(&mut self, slot: u32, outcome: Result<(), Class>) {
-        self.calls[slot].attempt = NOBODY;
-        let layers = self.edge_of(&self.calls[slot]).layers.len();
+        let call = &mut self.calls[slot];
+        call.attempt = NOBODY;
+        let layers = call.edge.layers.len();
         self.settle(slot, layers, outcome);
     }
 
@@ -289,23 +298,23 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// R10: an outcome walks the layers outwards, from below layer `from`.
     pub(super) fn settle(&mut self, slot: u32, from: usize, outcome: Result<(), Class>) {
-        let call = self.calls[slot];
-        let edge = self.edge_of(&call);
+        let call = &mut self.calls[slot];
+        let (edge, parent) = (call.edge, call.parent);
         let decision = if edge.is_plain {
-            if call.timer != 0 {
-                self.calendar.take_back(edge.ring, call.timer);
-                self.calls[slot].timer = 0;
+            let timer = std::mem::take(&mut call.timer);
+            if timer != 0 {
+                self.calendar.take_back(edge.ring, timer);
             }
-            self.decide(slot, &call, edge, outcome)
+            self.decide(slot, edge, outcome)
         } else {
-            self.settle_layers(slot, &call, edge, from, outcome)
+            self.settle_layers(slot, edge, from, outcome)
         };
         let cause = match decision {
-            Decision::Wait(wait) => return self.back_off(slot, &call, wait, outcome),
+            Decision::Wait(wait) => return self.back_off(slot, edge, wait, outcome),
             Decision::End(cause) => cause,
         };
         self.calls.free(slot);
-        match call.parent.slot() {
+        match parent.slot() {
             Ok(request) => {
                 let cause = |class| cause.unwrap_or(cause_of(class));
                 self.end_request(request, outcome.map_err(cause));
@@ -319,7 +328,6 @@ impl<'p, O: Observer> Life<'p, O> {
     fn settle_layers(
         &mut self,
         slot: u32,
-        call: &Call,
         edge: &EdgePlan,
         from: usize,
         outcome: Result<(), Class>,
@@ -328,11 +336,11 @@ impl<'p, O: Observer> Life<'p, O> {
         for layer in edge.layers[..from].iter().rev() {
             match layer {
                 Layer::AttemptTimeout => {
-                    self.calendar.take_back(edge.ring, call.timer);
-                    self.calls[slot].timer = 0;
+                    let timer = std::mem::take(&mut self.calls[slot].timer);
+                    self.calendar.take_back(edge.ring, timer);
                 }
                 Layer::Breaker => self.settle_breaker(slot, outcome),
-                Layer::Retry => match self.decide(slot, call, edge, outcome) {
+                Layer::Retry => match self.decide(slot, edge, outcome) {
                     Decision::End(end) => cause = end,
                     wait @ Decision::Wait(_) => return wait,
                 },
@@ -345,16 +353,10 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// R10: what the retry layer makes of an outcome.
     #[inline(always)]
-    fn decide(
-        &mut self,
-        slot: u32,
-        call: &Call,
-        edge: &EdgePlan,
-        outcome: Result<(), Class>,
-    ) -> Decision {
+    fn decide(&mut self, slot: u32, edge: &EdgePlan, outcome: Result<(), Class>) -> Decision {
         let Some(retry) = &edge.retry else { return Decision::End(None) };
         if let Some(budget) = &retry.budget {
-            self.tell_budget(call, budget, outcome);
+            self.tell_budget(slot, budget, outcome);
         }
         let Err(class) = outcome else { return Decision::End(None) };
         self.audit.failures += 1;
@@ -363,19 +365,20 @@ impl<'p, O: Observer> Life<'p, O> {
             let not_local = cause == Cause::Attempts;
             return Decision::End(Some(if not_local { Cause::NotRetried } else { cause }));
         }
-        if call.tries >= retry.max_attempts {
+        let Call { key, tries, parent, .. } = self.calls[slot];
+        if tries >= retry.max_attempts {
             return Decision::End(Some(Cause::Attempts));
         }
-        let wait = self.wait_before_retry(slot, call, retry);
+        let wait = self.wait_before_retry(slot, key, tries, retry);
         let at = self.calendar.now() + wait;
         let too_late = (edge.timeout != Duration::MAX
             && at >= self.memories[slot as usize].ends_at)
-            || (self.has_deadlines && at >= self.deadline_of(call.parent));
+            || (self.has_deadlines && at >= self.deadline_of(parent));
         if too_late {
             return Decision::End(Some(Cause::Time));
         }
         if let Some(budget) = &retry.budget
-            && !self.withdraw(call, budget)
+            && !self.withdraw(slot, budget)
         {
             return Decision::End(Some(Cause::Budget));
         }
@@ -384,36 +387,43 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// How long the next try is to wait.
     #[inline(always)]
-    fn wait_before_retry(&mut self, slot: u32, call: &Call, retry: &RetryPlan) -> Duration {
-        let known = retry.windows.get(call.tries as usize - 1);
+    fn wait_before_retry(
+        &mut self,
+        slot: u32,
+        key: u64,
+        tries: u32,
+        retry: &RetryPlan,
+    ) -> Duration {
+        let known = retry.windows.get(tries as usize - 1);
         if let Some(window) = known
             && retry.rigid
         {
             return *window;
         }
-        let draw = self.keys.draw(Purpose::Backoff, call.key, call.tries);
+        let draw = self.keys.draw(Purpose::Backoff, key, tries);
         match known {
             Some(window) => retry.backoff.spread(*window, draw),
             None if retry.decorrelated => {
                 let memory = &mut self.memories[slot as usize];
-                let wait = retry.backoff.wait(call.tries, memory.previous_wait, draw);
+                let wait = retry.backoff.wait(tries, memory.previous_wait, draw);
                 memory.previous_wait = Some(wait);
                 wait
             }
-            None => retry.backoff.wait(call.tries, None, draw),
+            None => retry.backoff.wait(tries, None, draw),
         }
     }
 
     /// The budget hears of every outcome.
     fn tell_budget(
         &mut self,
-        call: &Call,
+        slot: u32,
         budget: &Shared<BudgetConfig>,
         outcome: Result<(), Class>,
     ) {
         let now = self.calendar.now();
+        let call = self.calls[slot];
         let index = budget.index(self.instance_of(call.parent));
-        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let states = &mut self.states[call.edge.states];
         let state = states.budget(index, &budget.config);
         match outcome {
             Ok(()) => state.attempt_succeeded(&budget.config, now, call.tries == 1),
@@ -422,20 +432,21 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// Does the budget pay for a retry?
-    fn withdraw(&mut self, call: &Call, budget: &Shared<BudgetConfig>) -> bool {
+    fn withdraw(&mut self, slot: u32, budget: &Shared<BudgetConfig>) -> bool {
         let now = self.calendar.now();
+        let call = self.calls[slot];
         let index = budget.index(self.instance_of(call.parent));
-        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let states = &mut self.states[call.edge.states];
         let paid = states.budget(index, &budget.config).may_retry(&budget.config, now);
         if !paid {
-            self.observer.denied(now, call.edge as usize);
+            self.observer.denied(now, call.edge.index);
         }
         paid
     }
 
     /// Exactly one next try is scheduled.
     #[inline(always)]
-    fn back_off(&mut self, slot: u32, call: &Call, wait: Duration, outcome: Result<(), Class>) {
+    fn back_off(&mut self, slot: u32, edge: &EdgePlan, wait: Duration, outcome: Result<(), Class>) {
         let now = self.calendar.now();
         let timer = self.calendar.after(wait, Kind::RetryDue, slot);
         if wait.is_zero() {
@@ -448,8 +459,8 @@ impl<'p, O: Observer> Life<'p, O> {
             record.reason = Reason::after(class);
         }
         self.audit.granted += 1;
-        self.observer.backs_off(now, call.edge as usize, wait);
-        self.edge_levels[call.edge as usize].enter(now);
+        self.observer.backs_off(now, edge.index, wait);
+        self.edge_levels[edge.index].enter(now);
     }
 
     /// A try follows the last without a wait: so many in a row without a step in time are a loop.
@@ -471,18 +482,17 @@ impl<'p, O: Observer> Life<'p, O> {
         call.flags.take(Flags::BACKING_OFF);
         let call = *call;
         self.audit.retried += 1;
-        self.edge_levels[call.edge as usize].leave(self.calendar.now());
-        let after_retry = self.edge_of(&call).retry_at + 1;
-        self.walk(slot, call, after_retry);
+        self.edge_levels[call.edge.index].leave(self.calendar.now());
+        self.walk(slot, call, call.edge.retry_at + 1);
     }
 
     /// The time of an attempt has run out: the caller stops listening for it.
     pub(super) fn time_out_attempt(&mut self, slot: u32) {
         let call = self.calls[slot];
-        self.observer.timed_out(self.calendar.now(), call.edge as usize);
+        self.observer.timed_out(self.calendar.now(), call.edge.index);
         self.calls[slot].timer = 0;
         self.abandon_attempt(slot, true);
-        let at = self.position(&call, Layer::AttemptTimeout);
+        let at = call.edge.attempt_timeout_at;
         self.release_inside(slot, at + 1);
         self.settle(slot, at, Err(Class::Timeout));
     }
@@ -492,7 +502,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let call = self.calls[slot];
         self.memories[slot as usize].timer = 0;
         self.abandon_attempt(slot, true);
-        let at = self.position(&call, Layer::Timeout);
+        let at = call.edge.position(Layer::Timeout);
         self.release_inside(slot, at + 1);
         self.settle(slot, at, Err(Class::DeadlinePassed));
     }
@@ -512,7 +522,7 @@ impl<'p, O: Observer> Life<'p, O> {
         if attempt == NOBODY {
             return;
         }
-        let edge = self.edge_of(&self.calls[slot]);
+        let edge = self.calls[slot].edge;
         let cancellation = self.servers[edge.target].settings.cancellation;
         let told = tell && cancellation != Cancellation::None;
         self.attempts[attempt].caller = if told && self.attempts[attempt].stage != Stage::Replying {
@@ -527,7 +537,7 @@ impl<'p, O: Observer> Life<'p, O> {
     /// Gives back what the layers from `from` inwards hold, without an outcome.
     fn release_inside(&mut self, slot: u32, from: usize) {
         let call = self.calls[slot];
-        for layer in self.edge_of(&call).layers[from..].iter().rev() {
+        for layer in call.edge.layers[from..].iter().rev() {
             match layer {
                 Layer::AttemptTimeout => self.calls[slot].timer = 0,
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
@@ -537,7 +547,7 @@ impl<'p, O: Observer> Life<'p, O> {
                     if self.calls[slot].flags.take(Flags::BACKING_OFF) {
                         self.calls[slot].timer = 0;
                         self.audit.cut_short += 1;
-                        self.edge_levels[call.edge as usize].leave(self.calendar.now());
+                        self.edge_levels[call.edge.index].leave(self.calendar.now());
                     }
                 }
             }
@@ -546,7 +556,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     fn settle_breaker(&mut self, slot: u32, outcome: Result<(), Class>) {
         let call = self.calls[slot];
-        let Some(breaker) = &self.edge_of(&call).breaker else { return };
+        let Some(breaker) = &call.edge.breaker else { return };
         let settled = breaker.config.judge(outcome.err());
         self.settle_permit(slot, settled);
     }
@@ -557,18 +567,19 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let now = self.calendar.now();
         let call = self.calls[slot];
-        let Some(breaker) = &self.edge_of(&call).breaker else { return };
+        let Some(breaker) = &call.edge.breaker else { return };
         let index = breaker.index(self.instance_of(call.parent));
         let Some(permit) = self.memories[slot as usize].permit.take() else { return };
-        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let states = &mut self.states[call.edge.states];
         let state = states.breakers.get(index, Breaker::default);
         state.settle(&breaker.config, permit, now, settled);
     }
 
-    fn enter_bulkhead(&mut self, slot: u32, call: &Call, edge: &EdgePlan) -> Entry {
+    fn enter_bulkhead(&mut self, slot: u32, edge: &EdgePlan) -> Entry {
         let Some(bulkhead) = &edge.bulkhead else { return Entry::Admitted };
+        let call = self.calls[slot];
         let index = bulkhead.index(self.instance_of(call.parent));
-        let states = &mut self.states[self.states_of[call.plan as usize]];
+        let states = &mut self.states[call.edge.states];
         let room = states.bulkheads.get(index, Room::default);
         let entry = room.bulkhead.enter(&bulkhead.config);
         if entry == Entry::Queued {
@@ -580,16 +591,16 @@ impl<'p, O: Observer> Life<'p, O> {
     /// Gives back a place, or a place in the line; the next in line may go on.
     fn leave_bulkhead(&mut self, slot: u32) {
         let call = self.calls[slot];
-        let Some(bulkhead) = &self.edge_of(&call).bulkhead else { return };
+        let Some(bulkhead) = &call.edge.bulkhead else { return };
         let index = bulkhead.index(self.instance_of(call.parent));
         // Who may come in next is for the settings of now to say, where they share the bulkhead.
-        let states_of = self.states_of[call.plan as usize];
-        let now = &self.plans[self.plan].edges[call.edge as usize].bulkhead;
-        let config = match now {
-            Some(now) if self.states_of[self.plan] == states_of => &now.config,
+        let states = call.edge.states;
+        let now = &self.plans[self.plan].edges[call.edge.index];
+        let config = match &now.bulkhead {
+            Some(of_now) if now.states == states => &of_now.config,
             _ => &bulkhead.config,
         };
-        let room = self.states[states_of].bulkheads.get(index, Room::default);
+        let room = self.states[states].bulkheads.get(index, Room::default);
         let flags = &mut self.calls[slot].flags;
         if flags.take(Flags::IN_LINE) {
             room.bulkhead.leave_queue();
@@ -615,7 +626,7 @@ impl<'p, O: Observer> Life<'p, O> {
         for (edge, of) in plan.edges.iter().enumerate() {
             let Some(bulkhead) = &of.bulkhead else { continue };
             for index in bulkhead.indices(plan.instances(edge)) {
-                let states = &mut self.states[self.states_of[self.plan]];
+                let states = &mut self.states[plan.states];
                 let Some(room) = states.bulkheads.used_mut(index) else { continue };
                 while room.bulkhead.admit_waiting(&bulkhead.config) {
                     self.called.extend(room.call_next(&mut self.calls));
@@ -633,7 +644,7 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             flags.set(Flags::PLACE);
             let call = self.calls[slot];
-            let at = self.position(&call, Layer::Bulkhead);
+            let at = call.edge.position(Layer::Bulkhead);
             self.walk(slot, call, at + 1);
         }
     }
@@ -645,16 +656,6 @@ impl<'p, O: Observer> Life<'p, O> {
             Ok(request) => self.requests[request].client,
             Err(attempt) => u32::from(self.attempts[attempt].replica),
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn edge_of(&self, call: &Call) -> &'p EdgePlan {
-        &self.plans[call.plan as usize].edges[call.edge as usize]
-    }
-
-    fn position(&self, call: &Call, layer: Layer) -> usize {
-        let layers = &self.edge_of(call).layers;
-        layers.iter().position(|other| *other == layer).unwrap_or(layers.len())
     }
 }
 

@@ -143,7 +143,7 @@ impl<O: Observer> Life<'_, O> {
     fn breakers_of(&self, edge: usize) -> (u32, u32) {
         let plan = &self.plans[self.plan];
         let Some(breaker) = &plan.edges[edge].breaker else { return (0, 0) };
-        let states = &self.states[self.states_of[self.plan]].breakers;
+        let states = &self.states[plan.states].breakers;
         let now = self.calendar.now();
         let (mut used, mut open) = (0, 0);
         for state in states.used(breaker.indices(plan.instances(edge))) {

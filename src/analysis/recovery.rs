@@ -131,12 +131,19 @@ impl From<Reach> for Estimate {
     }
 }
 
+/// τ, where anything was watched: the mean of min(time, 0) is 0 and says nothing.
+pub(super) fn observable(tau: Option<f64>) -> Option<f64> {
+    tau.filter(|tau| *tau > 0.0)
+}
+
 /// Median, 95th percentile and restricted mean; `None` of no runs.
 pub fn recovery_time(times: &[(f64, bool)], tau: Option<f64>, seed: u64) -> Option<RecoveryTime> {
     Some(RecoveryTime {
         median: quantile(times, 0.5, seed)?.into(),
         p95: quantile(times, 0.95, seed)?.into(),
-        restricted_mean: tau.and_then(|tau| restricted_mean(times, tau)).unwrap_or_default(),
+        restricted_mean: observable(tau)
+            .and_then(|tau| restricted_mean(times, tau))
+            .unwrap_or_default(),
         tau: tau.and_then(rounded),
     })
 }
@@ -181,6 +188,12 @@ mod tests {
         );
         assert_eq!(Estimate::from(median), Estimate::default());
         assert_eq!(restricted_mean(&stuck, 30.0).unwrap().estimate, Some(30.0));
+    }
+
+    #[test]
+    fn a_mean_over_no_time_at_all_is_not_a_number() {
+        let found = recovery_time(&[(0.0, false); 20], Some(0.0), 1).unwrap();
+        assert_eq!(found.restricted_mean, Estimate::default());
     }
 
     #[test]

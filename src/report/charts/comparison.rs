@@ -139,7 +139,7 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
         views.iter().map(|view| view.summary.recovery_time_s.restricted_mean).collect();
     let unit = TimeUnit::for_span(largest(&recovery));
     let tau = views.iter().find_map(|view| view.summary.recovery_time_s.tau);
-    let cut = tau.map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
+    let cut = tau.filter(|tau| *tau > 0.0).map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
     let in_units = |value: Option<f64>| value.map(|value| value / unit.seconds);
     let recovery: Vec<_> = recovery
         .iter()
@@ -178,7 +178,7 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             tick: label,
             value: number,
             estimates: recovery,
-            without: "not reached",
+            without: if tau == Some(0.0) { "horizon too short" } else { "not reached" },
         },
         Column {
             title: "peak attempts per request".into(),
@@ -243,7 +243,7 @@ fn medians(canvas: &mut Canvas<'_>, views: &[View<'_>], right: f64, top: f64, ro
         let at = (right, top + (index as f64 + 0.5) * row);
         match view.summary.recovery_time_s.median.estimate {
             Some(median) => canvas.text(at, &seconds(median), size, INK, Anchor::Right),
-            None => canvas.text(at, "not reached", size, QUIET, Anchor::Right),
+            None => canvas.text(at, view.not_reached(), size, QUIET, Anchor::Right),
         }
     }
 }

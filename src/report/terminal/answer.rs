@@ -107,6 +107,9 @@ fn recovery(view: &View<'_>) -> Option<String> {
     }
     let time = &view.summary.recovery_time_s;
     let half = match (time.median.estimate, time.tau) {
+        (None, _) if view.too_short() => {
+            return Some("The horizon is too short to tell how long recovery takes.".into());
+        }
         (Some(median), _) => format!("Half of the runs recover within {}", seconds(median)),
         (None, Some(tau)) => {
             format!("Half of the runs recovered: not reached within {}", seconds(tau))

@@ -111,11 +111,16 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::synthetic::Made;
     use crate::report::synthetic::made;
+    use crate::units::Duration;
 
     /// The report without colours.
     fn plain(shares: &[f64], width: usize) -> String {
-        let made = made(shares);
+        stripped(&made(shares), width)
+    }
+
+    fn stripped(made: &Made, width: usize) -> String {
         anstream::adapter::strip_str(&render(&made.material(), width)).to_string()
     }
 
@@ -127,6 +132,18 @@ mod tests {
         assert!(text.contains("can cost at most 64 attempts; it did cost 57"), "{text}");
         assert!(text.contains("Never stuck: no-retries."), "{text}");
         assert!(text.contains("■ metastable") && text.contains("▲ vulnerable"), "{text}");
+    }
+
+    #[test]
+    fn where_nothing_could_be_observed_nothing_is_claimed() {
+        let mut made = made(&[1.0]);
+        made.scenario.variants[0].model.run.horizon = Duration::from_secs(330);
+        let time = &mut made.summary.variants[0].1.recovery_time_s;
+        (time.tau, time.restricted_mean) = (Some(0.0), Default::default());
+        let text = stripped(&made, 120);
+        assert!(text.contains("horizon is too short to tell how long recovery takes."), "{text}");
+        assert!(text.contains("too short  "), "{text}");
+        assert!(!text.contains("0 s;") && !text.contains("not reached"), "{text}");
     }
 
     #[test]

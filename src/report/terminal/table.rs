@@ -102,7 +102,7 @@ fn recovery_cell(view: &View<'_>) -> String {
     if view.model().triggers.is_empty() {
         return "–".into();
     }
-    view.summary.recovery_time_s.median.estimate.map_or("not reached".into(), seconds)
+    view.summary.recovery_time_s.median.estimate.map_or(view.not_reached().into(), seconds)
 }
 
 /// A symbol and a colour for each finding.

@@ -3,7 +3,9 @@
 //! Source: validation §7.2 ("no silent wrong answer").
 
 use crate::analysis::measures::count;
+use crate::analysis::recovery::fewest_runs;
 use crate::analysis::summary::Estimate;
+use crate::analysis::summary::RecoveryTime;
 use crate::analysis::words::percent;
 use crate::analysis::words::runs as run_count;
 use crate::analysis::words::span;
@@ -31,6 +33,7 @@ pub(super) fn marks(
     variant: &Variant,
     result: &VariantResult,
     experiment: &Experiment,
+    recovery: &RecoveryTime,
 ) -> Vec<String> {
     let runs = &result.runs[..];
     let mut marks = Vec::new();
@@ -59,6 +62,7 @@ pub(super) fn marks(
             run_count(runs.len() as u32),
         )
     }));
+    mark(unbounded(runs, recovery));
     let fell_again = count(runs, |run| run.class == RunClass::Recovered && !run.good_at_end);
     mark((fell_again > 0).then(|| {
         format!("relapse: {} recovered and were down again at the end", run_count(fell_again))
@@ -70,6 +74,23 @@ pub(super) fn marks(
     mark(thin_tail("latency_failed_ms", &result.latency_failed));
     mark(Some("no interval: latency percentiles, amplification by reason, request counts".into()));
     marks
+}
+
+/// Quantiles of recovery that have a value but no upper end of their interval.
+fn unbounded(runs: &[RunOutcome], recovery: &RecoveryTime) -> Option<String> {
+    let open = |name: &str, share: f64, found: &Estimate| {
+        let open = runs.len() > 1 && found.estimate.is_some() && found.high.is_none();
+        open.then(|| match fewest_runs(share) {
+            Some(fewest) if (runs.len() as u64) < fewest => {
+                format!("{name} with {} runs (needs {fewest})", runs.len())
+            }
+            _ => format!("{name}, for too many runs were not seen to recover"),
+        })
+    };
+    let median = open("recovery median", 0.5, &recovery.median);
+    let p95 = open("recovery p95", 0.95, &recovery.p95);
+    let which: Vec<_> = median.into_iter().chain(p95).collect();
+    (!which.is_empty()).then(|| format!("no upper end: {}", which.join("; ")))
 }
 
 /// Runs, control runs included, that a limit ended.

@@ -129,6 +129,7 @@ fn measures_carry_intervals_and_the_parts_add_up() {
     // Ten runs back at 40 to 49 s after the start of their storm, ten never.
     assert_eq!(summary.recovery_time_s.median.estimate, Some(39.0));
     assert_eq!(summary.recovery_time_s.p95.estimate, None);
+    assert_eq!(summary.recovery_time_s.median.high, None);
     mark_of(&summary, "censored: 10 of 20 runs");
     mark_of(&summary, "no interval: latency");
 }
@@ -141,6 +142,19 @@ fn one_replication_has_no_interval_and_few_are_marked() {
     mark_of(&one, "no interval: one replication");
     mark_of(&summarised(5, 0), "few runs: 5");
     assert!(summarised(20, 0).marks.iter().all(|mark| !mark.starts_with("few runs")));
+}
+
+#[test]
+fn a_quantile_without_an_upper_end_is_marked() {
+    let few = summarised(20, 0);
+    assert!(few.recovery_time_s.p95.estimate.is_some());
+    assert_eq!(few.recovery_time_s.p95.high, None);
+    assert!(few.recovery_time_s.median.high.is_some());
+    assert_eq!(mark_of(&few, "no upper end"), "no upper end: recovery p95 with 20 runs (needs 72)");
+    let enough = summarised(73, 0);
+    assert!(enough.recovery_time_s.p95.high.is_some());
+    assert!(enough.marks.iter().all(|mark| !mark.starts_with("no upper end")));
+    mark_of(&summarised(20, 8), "no upper end: recovery median, for too many");
 }
 
 #[test]

@@ -67,6 +67,7 @@ pub(super) fn marks(
     mark((fell_again > 0).then(|| {
         format!("relapse: {} recovered and were down again at the end", run_count(fell_again))
     }));
+    mark(back_before_action(variant, runs));
     mark(slow_to_settle(runs));
     mark(spontaneous(variant, &result.controls));
     mark(judging(variant, runs));
@@ -91,6 +92,19 @@ fn unbounded(runs: &[RunOutcome], recovery: &RecoveryTime) -> Option<String> {
     let p95 = open("recovery p95", 0.95, &recovery.p95);
     let which: Vec<_> = median.into_iter().chain(p95).collect();
     (!which.is_empty()).then(|| format!("no upper end: {}", which.join("; ")))
+}
+
+/// Runs that were back before anybody acted.
+fn back_before_action(variant: &Variant, runs: &[RunOutcome]) -> Option<String> {
+    let down = count(runs, |run| run.recovery_after_action.is_some());
+    let all = runs.len() as u32;
+    (!variant.model.operator.is_empty() && down < all).then(|| match down {
+        0 => "after action: no run was down at the first action, so nothing is credited to it".into(),
+        _ => format!(
+            "after action: {down} of {} were down at the first action; only they count after it",
+            run_count(all),
+        ),
+    })
 }
 
 /// Runs, control runs included, that a limit ended.

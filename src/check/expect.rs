@@ -218,7 +218,8 @@ impl Runs<'_> {
         }
     }
 
-    /// The share of runs that recovered within a span. Runs that were not watched that long may
+    /// The share of runs that recovered within a span; after an action, of those that it found
+    /// down. Runs that were not watched that long may
     /// have: they widen the interval.
     fn recovered_within(&self, within: Duration, since: Since) -> Measured {
         let within = within.as_secs_f64();
@@ -227,7 +228,11 @@ impl Runs<'_> {
         let seen = times.iter().filter(|(time, happened)| *happened && *time <= within).count();
         let unseen = times.iter().filter(|(time, happened)| !*happened && *time < within).count();
         let (Some(least), Some(most)) = (share(seen), share(seen + unseen)) else {
-            return Measured::nothing("nobody acts in this variant");
+            return Measured::nothing(if self.model.operator.is_empty() {
+                "nobody acts in this variant"
+            } else {
+                "no run was down when people first acted"
+            });
         };
         let mut estimate = Estimate::share(seen as u32, times.len() as u32);
         estimate.high = Estimate::share((seen + unseen) as u32, times.len() as u32).high;

@@ -243,6 +243,38 @@ fn recovery_after_an_action_is_given_where_people_act() {
     assert_eq!(summary.variant("helped").unwrap().recovery_time_s.median.estimate, Some(100.0));
 }
 
+/// Down from 100 s; back at 120 s, at 210 s, or at 120 s and down again from 150 s to 210 s.
+#[test]
+fn runs_that_were_back_before_the_action_are_not_credited_to_it() {
+    let mut helped = model();
+    helped.operator = vec![Action { at: Duration::from_secs(200), what: Deed::Flush(0) }];
+    let scenario = fixture::scenario(vec![("base", helped)]);
+    let storm = |again: bool| {
+        move |_: &Model, record: RunRecord| match record.replication {
+            0..5 => record.storm(100..120, 0.0, 9),
+            5..10 if again => record.storm(100..120, 0.0, 9).storm(150..210, 0.0, 9),
+            5..10 => record.storm(100..120, 0.0, 9),
+            10..15 if again => record.storm(100..210, 0.0, 9),
+            10..15 => record.storm(100..120, 0.0, 9),
+            _ => record,
+        }
+    };
+    let runs = experiment(&scenario, 20, storm(true), |run| run);
+    let down = |experiment: &Experiment| -> Vec<u32> {
+        let runs = experiment.results[0].runs.iter();
+        let down = runs.filter(|run| run.recovery_after_action.is_some());
+        down.map(|run| run.replication).collect()
+    };
+    assert_eq!(down(&runs), (5..15).collect::<Vec<_>>());
+    let found = &summarise(&scenario, &runs).variants[0].1;
+    assert_eq!(found.recovery_after_action_s.unwrap().median.estimate, Some(10.0));
+    mark_of(found, "after action: 10 of 20 runs");
+    let runs = experiment(&scenario, 20, storm(false), |run| run);
+    let found = &summarise(&scenario, &runs).variants[0].1;
+    assert_eq!(found.recovery_after_action_s, None);
+    mark_of(found, "after action: no run was down");
+}
+
 #[test]
 fn a_scenario_without_a_trigger_is_its_own_control() {
     let mut quiet = model();

@@ -28,14 +28,7 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         ));
     }
     for view in views {
-        let after = view.summary.recovery_after_action_s.as_ref();
-        if let Some(median) = after.and_then(|time| time.median.estimate) {
-            sentences.push(format!(
-                "In {}, half of the runs recover within {} of the first action.",
-                view.name(),
-                seconds(median)
-            ));
-        }
+        sentences.extend(after_action(view));
     }
     let safe: Vec<_> = views
         .iter()
@@ -120,6 +113,28 @@ fn recovery(view: &View<'_>) -> Option<String> {
         format!("; the mean is {}, stuck runs counted in full", seconds(mean))
     });
     Some(format!("{half}{mean}."))
+}
+
+/// How long recovery takes after people act, of the runs that they found down.
+fn after_action(view: &View<'_>) -> Option<String> {
+    let (name, runs) = (view.name(), &view.result.runs);
+    let down = runs.iter().filter(|run| run.recovery_after_action.is_some()).count();
+    if view.model().operator.is_empty() || runs.is_empty() {
+        return None;
+    }
+    if down == 0 {
+        return Some(format!(
+            "In {name}, no run was down at the first action: nothing is credited to it."
+        ));
+    }
+    let median = view.summary.recovery_after_action_s.as_ref()?.median.estimate?;
+    let which = match runs.len() {
+        all if all == down => "half of the runs recover".to_owned(),
+        all => format!("of the {down} of {all} runs that were down at the first action, half recover"),
+    };
+    let after = words::recovery(view.model(), median);
+    let of = if runs.len() == down { "the first action" } else { "it" };
+    Some(format!("In {name}, {which} within {after} of {of}."))
 }
 
 /// What a request costs at the far end of the road, on paper and in the runs.

@@ -54,6 +54,12 @@ pub(super) fn recovery(model: &Model, time_s: f64) -> String {
     format!("< {}", seconds(model.run.recovery.window.as_secs_f64()))
 }
 
+/// The same after a verb: `within 20 s`, `in < 30 s`.
+pub(super) fn within(model: &Model, time_s: f64) -> String {
+    let preposition = if time_s > 0.0 { "within" } else { "in" };
+    format!("{preposition} {}", recovery(model, time_s))
+}
+
 /// A finding in a word or two.
 pub(crate) const fn finding(finding: Finding) -> &'static str {
     match finding {

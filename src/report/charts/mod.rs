@@ -125,6 +125,22 @@ mod tests {
         assert!(picture.svg.contains("height=\"1480\""), "the page grows with its rows");
     }
 
+    /// The words of the comparison.
+    fn comparison_texts(made: &Made) -> Vec<String> {
+        let picture = comparison::draw(&made.material()).unwrap();
+        picture.texts.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn a_recovery_at_once_is_drawn_with_the_width_of_its_window() {
+        let mut made = made(&[0.0]);
+        let time = &mut made.summary.variants[0].1.recovery_time_s;
+        (time.median.estimate, time.restricted_mean.estimate) = (Some(0.0), Some(0.0));
+        let texts = comparison_texts(&made);
+        assert_eq!(texts.iter().filter(|text| *text == "< 24 s").count(), 2, "{texts:?}");
+        assert!(texts.iter().all(|text| !text.contains("tuck runs count")), "{texts:?}");
+    }
+
     #[test]
     fn many_triggers_and_services_have_room() {
         check(&made_of(&model(16, 30), &[0.2]));

@@ -98,21 +98,42 @@ fn recovery(view: &View<'_>) -> Option<String> {
     if view.model().triggers.is_empty() {
         return None;
     }
-    let time = &view.summary.recovery_time_s;
+    let (model, time) = (view.model(), &view.summary.recovery_time_s);
+    let runs = view.result.runs.len();
+    let mut back: Vec<f64> =
+        view.result.runs.iter().map(|run| run.recovery).filter(|it| it.happened).map(|it| it.time_s).collect();
+    back.sort_by(f64::total_cmp);
     let half = match (time.median.estimate, time.tau) {
-        (None, _) if view.too_short() => {
+        (None, _) if back.is_empty() && view.too_short() => {
             return Some("The horizon is too short to tell how long recovery takes.".into());
         }
-        (Some(median), _) => format!("Half of the runs recover within {}", seconds(median)),
+        // The time that half of all runs need says little where some never come back.
+        _ if !back.is_empty() && back.len() < runs => {
+            let half = words::within(model, back[(back.len() - 1) / 2]);
+            format!("{} of {} recovered, half of these {half}", back.len(), counted(runs as u64, "run"))
+        }
+        (Some(median), _) => format!("Half of the runs recover {}", words::within(model, median)),
         (None, Some(tau)) => {
             format!("Half of the runs recovered: not reached within {}", seconds(tau))
         }
         (None, None) => return None,
     };
-    let mean = time.restricted_mean.estimate.map_or(String::new(), |mean| {
-        format!("; the mean is {}, stuck runs counted in full", seconds(mean))
-    });
+    let mean = time.restricted_mean.estimate.zip(time.tau);
+    let mean = mean.map_or(String::new(), |(mean, tau)| format!("; the mean is {}", mean_time(view, mean, tau)));
     Some(format!("{half}{mean}."))
+}
+
+/// The mean time to recovery, which is a lower bound where some runs were not seen to recover.
+fn mean_time(view: &View<'_>, mean: f64, tau: f64) -> String {
+    let text = words::recovery(view.model(), mean);
+    if view.result.runs.iter().all(|run| run.recovery.happened) {
+        return text;
+    }
+    let stuck = view.result.runs.iter().any(|run| run.class == RunClass::Stuck);
+    let which = if stuck { "stuck runs" } else { "runs still recovering" };
+    let cut = seconds(tau);
+    let until = if cut == text { "there".into() } else { cut };
+    format!("at least {text} ({which} counted up to {until})")
 }
 
 /// How long recovery takes after people act, of the runs that they found down.
@@ -132,9 +153,9 @@ fn after_action(view: &View<'_>) -> Option<String> {
         all if all == down => "half of the runs recover".to_owned(),
         all => format!("of the {down} of {all} runs that were down at the first action, half recover"),
     };
-    let after = words::recovery(view.model(), median);
+    let after = words::within(view.model(), median);
     let of = if runs.len() == down { "the first action" } else { "it" };
-    Some(format!("In {name}, {which} within {after} of {of}."))
+    Some(format!("In {name}, {which} {after} of {of}."))
 }
 
 /// What a request costs at the far end of the road, on paper and in the runs.

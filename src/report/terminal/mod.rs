@@ -147,6 +147,28 @@ mod tests {
     }
 
     #[test]
+    fn a_mixed_result_says_how_many_recovered_and_that_the_mean_is_a_lower_bound() {
+        let text = plain(&[0.3], 200);
+        assert!(text.contains("70 of 100 runs recovered, half of these within 100 s"), "{text}");
+        assert!(text.contains("at least 17.4 min (stuck runs counted up to 53.5 min)."), "{text}");
+        let text = plain(&[1.0], 200);
+        assert!(text.contains("at least 53.5 min (stuck runs counted up to there)."), "{text}");
+        let text = plain(&[0.0], 200);
+        assert!(text.contains("recover within 96 s; the mean is 120 s.") || text.contains("the mean is 2 min."), "{text}");
+        assert!(!text.contains("counted up to") && !text.contains("at least"), "{text}");
+    }
+
+    #[test]
+    fn a_recovery_at_once_is_only_known_to_the_width_of_its_window() {
+        let mut made = made(&[0.0]);
+        let time = &mut made.summary.variants[0].1.recovery_time_s;
+        (time.median.estimate, time.restricted_mean.estimate) = (Some(0.0), Some(0.0));
+        let text = stripped(&made, 200);
+        assert!(text.contains("recover in < 24 s; the mean is < 24 s."), "{text}");
+        assert!(text.matches("< 24 s").count() == 3 && !text.contains(" 0 s"), "{text}");
+    }
+
+    #[test]
     fn no_line_is_wider_than_the_terminal() {
         for width in [60, 80, 92, 100, 160] {
             for line in plain(&[1.0, 0.3, 0.0, 0.2], width).lines() {

@@ -22,10 +22,12 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         let wasted = base.summary.wasted_share.estimate.map_or(String::new(), |wasted| {
             format!(" {} of all worker time went into answers nobody waited for.", percent(wasted))
         });
-        sentences.push(format!(
-            "Of the requests made since the trigger began, {} were lost.{wasted}",
-            percent(lost)
-        ));
+        let which = if base.model().triggers.is_empty() {
+            "Of all requests"
+        } else {
+            "Of the requests made since the trigger began"
+        };
+        sentences.push(format!("{which}, {} were lost.{wasted}", percent(lost)));
     }
     for view in views {
         sentences.extend(after_action(view));
@@ -59,9 +61,14 @@ fn headline(view: &View<'_>) -> String {
     match summary.finding {
         Finding::Overloaded => {
             let healthy = summary.control_healthy_share.estimate.unwrap_or(0.0);
+            let (which, so) = if model.triggers.is_empty() {
+                ("runs", "")
+            } else {
+                ("control runs", " The trigger explains nothing.")
+            };
             format!(
                 "In {name} the system cannot bear its load even with nothing going wrong: {} of \
-                 the control runs are healthy. The trigger explains nothing.",
+                 the {which} are healthy.{so}",
                 percent(healthy)
             )
         }

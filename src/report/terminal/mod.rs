@@ -111,8 +111,11 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::summary::Finding;
     use crate::report::synthetic::Made;
     use crate::report::synthetic::made;
+    use crate::report::synthetic::made_of;
+    use crate::report::synthetic::model;
     use crate::units::Duration;
 
     /// The report without colours.
@@ -166,6 +169,17 @@ mod tests {
         let text = stripped(&made, 200);
         assert!(text.contains("recover in < 24 s; the mean is < 24 s."), "{text}");
         assert!(text.matches("< 24 s").count() == 3 && !text.contains(" 0 s"), "{text}");
+    }
+
+    #[test]
+    fn without_a_trigger_nobody_speaks_of_one() {
+        let mut made = made_of(&model(0, 0), &[0.0]);
+        for finding in [Finding::Safe, Finding::Overloaded, Finding::Inconclusive, Finding::Metastable] {
+            made.summary.variants[0].1.finding = finding;
+            let text = stripped(&made, 200);
+            let words = text.split_once('\n').unwrap().1; // The title is the scenario's own.
+            assert!(!words.contains("trigger"), "{text}");
+        }
     }
 
     #[test]

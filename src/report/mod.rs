@@ -20,6 +20,7 @@ use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::VariantResult;
 use crate::measure::horizon::horizon_rule;
 use crate::measure::outcome::RunOutcome;
+use crate::measure::record::Cause;
 use crate::measure::record::Series;
 use crate::report::charts::ChartError;
 use crate::report::files::Folder;
@@ -80,6 +81,12 @@ impl<'a> View<'a> {
 
     fn model(&self) -> &'a Model {
         &self.variant.model
+    }
+
+    /// Did the operator shed requests?
+    fn sheds(&self) -> bool {
+        let shed = |(cause, requests): &(String, u64)| cause == Cause::Shed.name() && *requests > 0;
+        self.summary.requests.failed.iter().any(shed)
     }
 
     /// Is the horizon too short to tell slow from stuck?

@@ -140,8 +140,13 @@ fn caption(material: &Material<'_>, views: &[View<'_>]) -> String {
     let runs = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
     let stuck =
         if any_stuck(views) { " Stuck runs count in the mean; none is left out." } else { "" };
+    let shed = if views.iter().any(View::sheds) {
+        " Attempts per request: requests that the operator shed aside."
+    } else {
+        ""
+    };
     format!(
-        "{runs} runs of each variant, seed {}. Whiskers: {} intervals.{stuck}",
+        "{runs} runs of each variant, seed {}. Whiskers: {} intervals.{stuck}{shed}",
         material.summary.seed,
         percent(material.summary.level)
     )

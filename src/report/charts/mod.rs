@@ -142,6 +142,18 @@ mod tests {
     }
 
     #[test]
+    fn the_comparison_says_where_requests_were_shed() {
+        let mut made = made(&[0.3, 0.0]);
+        let noted = |made: &Made| {
+            comparison_texts(made).iter().any(|text| text.contains("the operator shed aside."))
+        };
+        assert!(!noted(&made));
+        made.summary.variants[1].1.requests.failed = vec![("shed".into(), 5)];
+        assert!(noted(&made));
+        check(&made);
+    }
+
+    #[test]
     fn many_triggers_and_services_have_room() {
         check(&made_of(&model(16, 30), &[0.2]));
     }

@@ -27,7 +27,8 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         } else {
             "Of the requests made since the trigger began"
         };
-        sentences.push(format!("{which}, {} were lost.{wasted}", percent(lost)));
+        let aside = if base.sheds() { " (shed ones aside)" } else { "" };
+        sentences.push(format!("{which}{aside}, {} were lost.{wasted}", percent(lost)));
     }
     for view in views {
         sentences.extend(after_action(view));

@@ -44,6 +44,13 @@ pub fn render(material: &Material<'_>, width: usize) -> String {
         }
     }
     let _ = writeln!(out, "\n{}\n", table(&views, width).trim_fmt());
+    if views.iter().any(View::sheds) {
+        let note = "load and lost: requests that the operator shed aside.";
+        for line in wrapped(note, width.min(WIDEST_TEXT)) {
+            let _ = writeln!(out, "{line}");
+        }
+        out.push('\n');
+    }
     let marks = marks(&views);
     for (mark, names) in &marks {
         let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
@@ -180,6 +187,20 @@ mod tests {
             let words = text.split_once('\n').unwrap().1; // The title is the scenario's own.
             assert!(!words.contains("trigger"), "{text}");
         }
+    }
+
+    #[test]
+    fn shed_requests_are_said_to_be_left_out() {
+        let text = plain(&[1.0, 0.0], 200);
+        assert!(!text.contains("shed"), "{text}");
+        let mut made = made(&[1.0, 0.0]);
+        made.summary.variants[1].1.requests.failed = vec![("shed".into(), 5)];
+        let text = stripped(&made, 200);
+        assert!(text.contains("the operator shed aside."), "{text}");
+        assert!(!text.contains("(shed ones aside)"), "the base sheds nothing: {text}");
+        made.summary.variants[0].1.requests.failed = vec![("shed".into(), 5)];
+        let text = stripped(&made, 200);
+        assert!(text.contains("since the trigger began (shed ones aside), "), "{text}");
     }
 
     #[test]

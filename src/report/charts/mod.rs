@@ -154,6 +154,15 @@ mod tests {
     }
 
     #[test]
+    fn every_load_panel_keeps_its_unit_where_there_is_room() {
+        let made = made(&[1.0]);
+        let view = made.material().views().next().unwrap();
+        let texts = load::draw(&view).unwrap().texts;
+        let units = texts.iter().filter(|(_, text)| text.starts_with(", attempts")).count();
+        assert_eq!(units, 8, "four services, each whole and from close by: {texts:?}");
+    }
+
+    #[test]
     fn many_triggers_and_services_have_room() {
         check(&made_of(&model(16, 30), &[0.2]));
     }

@@ -86,7 +86,7 @@ fn headline(view: &View<'_>) -> String {
             format!("In {name}, {} of {runs} are stuck {cause}: {so}.{share}", count(stuck.into()))
         }
         Finding::Inconclusive => {
-            format!("In {name}, {runs} cannot tell whether it gets stuck: {}", summary.because)
+            format!("In {name}, {runs} cannot tell whether it gets stuck: {}.", summary.because)
         }
     }
 }

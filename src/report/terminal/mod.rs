@@ -204,6 +204,15 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_told_ends_with_a_full_stop() {
+        let mut made = made(&[0.0]);
+        let summary = &mut made.summary.variants[0].1;
+        (summary.finding, summary.because) = (Finding::Inconclusive, "73 runs would tell".into());
+        let text = stripped(&made, 200);
+        assert!(text.contains("73 runs would tell.\n"), "{text}");
+    }
+
+    #[test]
     fn no_line_is_wider_than_the_terminal() {
         for width in [60, 80, 92, 100, 160] {
             for line in plain(&[1.0, 0.3, 0.0, 0.2], width).lines() {

@@ -13,6 +13,7 @@ use crate::analysis::estimate::LEVEL;
 use crate::analysis::estimate::RESAMPLES;
 use crate::analysis::estimate::rounded;
 use crate::analysis::recovery::Since;
+use crate::analysis::recovery::observable;
 use crate::analysis::recovery::times;
 use crate::analysis::summary::Estimate;
 use crate::analysis::summary::as_map;
@@ -120,7 +121,7 @@ impl Pairs {
             stuck_p: Some(mcnemar(&stuck_base, &stuck_other)),
             stuck_p_adjusted: None,
             lost_share: self.mean(|run| run.lost_share, |run| run.lost_share),
-            recovery_restricted_mean_s: tau
+            recovery_restricted_mean_s: observable(tau)
                 .and_then(|tau| restricted_difference(&base_times, &other_times, tau, seed))
                 .unwrap_or_default(),
             amplification: services.collect(),

@@ -3,7 +3,9 @@
 //! Source: validation §7.2 ("no silent wrong answer").
 
 use crate::analysis::measures::count;
+use crate::analysis::recovery::fewest_runs;
 use crate::analysis::summary::Estimate;
+use crate::analysis::summary::RecoveryTime;
 use crate::analysis::words::percent;
 use crate::analysis::words::runs as run_count;
 use crate::analysis::words::span;
@@ -31,6 +33,7 @@ pub(super) fn marks(
     variant: &Variant,
     result: &VariantResult,
     experiment: &Experiment,
+    recovery: &RecoveryTime,
 ) -> Vec<String> {
     let runs = &result.runs[..];
     let mut marks = Vec::new();
@@ -59,10 +62,12 @@ pub(super) fn marks(
             run_count(runs.len() as u32),
         )
     }));
+    mark(unbounded(runs, recovery));
     let fell_again = count(runs, |run| run.class == RunClass::Recovered && !run.good_at_end);
     mark((fell_again > 0).then(|| {
         format!("relapse: {} recovered and were down again at the end", run_count(fell_again))
     }));
+    mark(back_before_action(variant, runs));
     mark(slow_to_settle(runs));
     mark(spontaneous(variant, &result.controls));
     mark(judging(variant, runs));
@@ -70,6 +75,36 @@ pub(super) fn marks(
     mark(thin_tail("latency_failed_ms", &result.latency_failed));
     mark(Some("no interval: latency percentiles, amplification by reason, request counts".into()));
     marks
+}
+
+/// Quantiles of recovery that have a value but no upper end of their interval.
+fn unbounded(runs: &[RunOutcome], recovery: &RecoveryTime) -> Option<String> {
+    let open = |name: &str, share: f64, found: &Estimate| {
+        let open = runs.len() > 1 && found.estimate.is_some() && found.high.is_none();
+        open.then(|| match fewest_runs(share) {
+            Some(fewest) if (runs.len() as u64) < fewest => {
+                format!("{name} with {} runs (needs {fewest})", runs.len())
+            }
+            _ => format!("{name}, for too many runs were not seen to recover"),
+        })
+    };
+    let median = open("recovery median", 0.5, &recovery.median);
+    let p95 = open("recovery p95", 0.95, &recovery.p95);
+    let which: Vec<_> = median.into_iter().chain(p95).collect();
+    (!which.is_empty()).then(|| format!("no upper end: {}", which.join("; ")))
+}
+
+/// Runs that were back before anybody acted.
+fn back_before_action(variant: &Variant, runs: &[RunOutcome]) -> Option<String> {
+    let down = count(runs, |run| run.recovery_after_action.is_some());
+    let all = runs.len() as u32;
+    (!variant.model.operator.is_empty() && down < all).then(|| match down {
+        0 => "after action: no run was down at the first action, so nothing is credited to it".into(),
+        _ => format!(
+            "after action: {down} of {} were down at the first action; only they count after it",
+            run_count(all),
+        ),
+    })
 }
 
 /// Runs, control runs included, that a limit ended.

@@ -36,6 +36,7 @@ pub(super) fn variant_summary(
     let (finding, because) = evidence.finding();
     let recovery_times = times(model, runs, Since::TriggerEnd);
     let action_times = times(model, runs, Since::FirstAction);
+    let recovery_time_s = recovery_time(&recovery_times, tau, seed).unwrap_or(NO_RECOVERY_TIME);
     let part = |index: usize| share_mean(runs, |run| run.goodput_ratio[index]);
     let services = model.services.iter().enumerate();
     VariantSummary {
@@ -50,7 +51,7 @@ pub(super) fn variant_summary(
             evidence.runs,
         ),
         control_healthy_share: Estimate::share(evidence.healthy, evidence.controls),
-        recovery_time_s: recovery_time(&recovery_times, tau, seed).unwrap_or(NO_RECOVERY_TIME),
+        recovery_time_s,
         recovery_after_action_s: recovery_time(&action_times, tau_after_action, seed),
         amplification: services
             .map(|(id, service)| (service.name.clone(), amplification(runs, id)))
@@ -63,7 +64,7 @@ pub(super) fn variant_summary(
         latency_failed_ms: latency(&result.latency_failed),
         events: runs.iter().map(|run| run.events).sum(),
         versus_base: None,
-        marks: marks(variant, result, experiment),
+        marks: marks(variant, result, experiment, &recovery_time_s),
     }
 }
 

@@ -8,6 +8,9 @@
 //! would have been watched: it was ended because it exploded, and leaving the risk set early would
 //! make the rest look better.
 //!
+//! A quantile has an upper end only where enough runs lie above it: too few runs have none, however
+//! they are drawn anew, and neither have runs too many of which did not recover.
+//!
 //! Source: validation §4.5; Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
 
 use crate::analysis::estimate::LEVEL;
@@ -21,6 +24,7 @@ use crate::measure::record::Ending;
 use crate::scenario::model::Model;
 use crate::stats::interval::Interval;
 use crate::stats::quantile::bootstrap_interval;
+use crate::stats::quantile::order_statistic_ranks;
 use crate::stats::survival::SurvivalCurve;
 use crate::units::Duration;
 
@@ -104,8 +108,32 @@ pub fn quantile(times: &[(f64, bool)], share: f64, seed: u64) -> Option<Reach> {
         drawn.extend(indices.iter().map(|index| times[*index]));
         reached(&drawn).unwrap_or(f64::NAN)
     });
-    Some(Reach { at, bounds: bounds.filter(|_| times.len() > 1) })
+    let bounds = bounds.filter(|_| times.len() > 1).map(|(low, high)| widened(times, share, low, high));
+    Some(Reach { at, bounds })
 }
+
+/// The ends as far as order statistics allow: a bootstrap never looks beyond the largest value.
+fn widened(times: &[(f64, bool)], share: f64, low: f64, high: f64) -> (f64, f64) {
+    let runs = times.len() as u64;
+    let recovered = times.iter().filter(|(_, happened)| *happened).count() as u64;
+    match order_statistic_ranks(runs, share, LEVEL) {
+        Some((_, upper)) if upper <= recovered => (low, high),
+        Some(_) => (low, f64::INFINITY),
+        None => {
+            // The chance that every run is beyond the quantile: the lower rank has to be rarer.
+            let all_beyond: f64 = times.iter().map(|_| 1.0 - share).product();
+            (if all_beyond > 0.5 * (1.0 - LEVEL) { 0.0 } else { low }, f64::INFINITY)
+        }
+    }
+}
+
+/// The fewest runs with which a quantile can have an interval.
+pub(super) fn fewest_runs(share: f64) -> Option<u64> {
+    (2..MOST_RUNS_TOLD).find(|runs| order_statistic_ranks(*runs, share, LEVEL).is_some())
+}
+
+/// Nobody is told to make more runs than this.
+const MOST_RUNS_TOLD: u64 = 10_000;
 
 /// The mean of min(recovery time, τ) with its interval; without one for one run.
 pub fn restricted_mean(times: &[(f64, bool)], tau: f64) -> Option<Estimate> {
@@ -131,12 +159,19 @@ impl From<Reach> for Estimate {
     }
 }
 
+/// τ, where anything was watched: the mean of min(time, 0) is 0 and says nothing.
+pub(super) fn observable(tau: Option<f64>) -> Option<f64> {
+    tau.filter(|tau| *tau > 0.0)
+}
+
 /// Median, 95th percentile and restricted mean; `None` of no runs.
 pub fn recovery_time(times: &[(f64, bool)], tau: Option<f64>, seed: u64) -> Option<RecoveryTime> {
     Some(RecoveryTime {
         median: quantile(times, 0.5, seed)?.into(),
         p95: quantile(times, 0.95, seed)?.into(),
-        restricted_mean: tau.and_then(|tau| restricted_mean(times, tau)).unwrap_or_default(),
+        restricted_mean: observable(tau)
+            .and_then(|tau| restricted_mean(times, tau))
+            .unwrap_or_default(),
         tau: tau.and_then(rounded),
     })
 }
@@ -181,6 +216,31 @@ mod tests {
         );
         assert_eq!(Estimate::from(median), Estimate::default());
         assert_eq!(restricted_mean(&stuck, 30.0).unwrap().estimate, Some(30.0));
+    }
+
+    #[test]
+    fn a_mean_over_no_time_at_all_is_not_a_number() {
+        let found = recovery_time(&[(0.0, false); 20], Some(0.0), 1).unwrap();
+        assert_eq!(found.restricted_mean, Estimate::default());
+    }
+
+    #[test]
+    fn a_quantile_has_no_upper_end_without_runs_above_it() {
+        let bounds = |runs: usize, recovered: usize, share: f64| {
+            let times: Vec<_> = (0..runs)
+                .map(|run| if run < recovered { (run as f64 + 1.0, true) } else { (500.0, false) })
+                .collect();
+            quantile(&times, share, 1).unwrap().bounds.unwrap()
+        };
+        assert_eq!(bounds(71, 71, 0.95).1, f64::INFINITY);
+        assert!(bounds(71, 71, 0.95).0 > 50.0);
+        assert!(bounds(72, 72, 0.95).1 <= 72.0);
+        assert_eq!(bounds(72, 71, 0.95).1, f64::INFINITY);
+        assert_eq!(bounds(5, 5, 0.5), (0.0, f64::INFINITY));
+        assert!(bounds(6, 6, 0.5).1 <= 6.0);
+        assert!(bounds(20, 15, 0.5).1 <= 15.0); // The 15th of 20 bounds the median.
+        assert_eq!(bounds(20, 14, 0.5).1, f64::INFINITY);
+        assert_eq!((fewest_runs(0.95), fewest_runs(0.5)), (Some(72), Some(6)));
     }
 
     #[test]

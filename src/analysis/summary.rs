@@ -131,7 +131,8 @@ pub struct VariantSummary {
     pub control_healthy_share: Estimate,
     /// Time from the last trigger's end to recovery.
     pub recovery_time_s: RecoveryTime,
-    /// Time from the first operator action to recovery, where people act.
+    /// Time from the first operator action to recovery, where people act, over the runs that were
+    /// down at that moment; `None` where none was.
     pub recovery_after_action_s: Option<RecoveryTime>,
     /// Per service name.
     #[serde(serialize_with = "as_map")]

@@ -6,7 +6,8 @@
 //!
 //! Where a run was watched for less than an expectation asks about, the interval covers both what
 //! the run may have done next: a restricted mean below its τ says nothing of limits beyond τ.
-//! Source: validation §4.4.
+//! Where the horizon is too short to tell slow from stuck, nothing is decided about recovery.
+//! Source: validation §3.2 and §4.4.
 
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::Experiment;
 use crate::experiment::result::VariantResult;
+use crate::measure::horizon::HorizonTooShort;
+use crate::measure::horizon::horizon_rule;
 use crate::scenario::model::Comparison;
 use crate::scenario::model::Expectation;
 use crate::scenario::model::ExpectedMeasure;
@@ -68,7 +71,7 @@ pub fn check(scenario: &Scenario, summary: &Summary, experiment: &Experiment) ->
         let measured = match (result, summary.variant(&variant.name)) {
             (Some(result), Some(summary)) => {
                 let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
-                runs.measure(expectation)
+                runs.judgeable(expectation)
             }
             _ => Measured::nothing("the variant was not run"),
         };
@@ -92,18 +95,18 @@ struct Measured {
     bounds: Option<(f64, f64)>,
     finding: Option<Finding>,
     /// Why there is nothing to decide on.
-    lacking: &'static str,
+    lacking: String,
 }
 
 impl Measured {
-    const fn nothing(lacking: &'static str) -> Self {
-        let estimate = Estimate { estimate: None, low: None, high: None };
-        Self { estimate, bounds: None, finding: None, lacking }
+    fn nothing(lacking: &str) -> Self {
+        let estimate = Estimate::default();
+        Self { estimate, bounds: None, finding: None, lacking: lacking.into() }
     }
 
     fn of(estimate: Estimate) -> Self {
         let bounds = estimate.low.zip(estimate.high);
-        Self { estimate, bounds, finding: None, lacking: "there is no interval" }
+        Self { estimate, bounds, finding: None, lacking: "there is no interval".into() }
     }
 
     fn decide(&self, expectation: &Expectation) -> Decision {
@@ -128,7 +131,7 @@ impl Measured {
             return format!("the finding is {finding}");
         }
         let Some((low, high)) = self.bounds else {
-            return self.lacking.into();
+            return self.lacking.clone();
         };
         let end = |value: f64| if value.is_finite() { round(value) } else { "not reached".into() };
         let side = match self.decide(expectation) {
@@ -145,6 +148,18 @@ fn round(value: f64) -> String {
     format!("{}", (value * 1e4).round() / 1e4)
 }
 
+/// Does it depend on how long the runs were watched after the trigger?
+const fn asks_of_recovery(measure: &ExpectedMeasure) -> bool {
+    matches!(
+        measure,
+        ExpectedMeasure::StuckShare
+            | ExpectedMeasure::RecoveredShare(_)
+            | ExpectedMeasure::RecoveredAfterActionShare(_)
+            | ExpectedMeasure::RecoveryMedian
+            | ExpectedMeasure::RecoveryRestrictedMean
+    )
+}
+
 /// The runs of the variant that an expectation speaks of.
 struct Runs<'a> {
     model: &'a Model,
@@ -154,6 +169,21 @@ struct Runs<'a> {
 }
 
 impl Runs<'_> {
+    /// What was measured, without an interval where the runs are too short to decide by it.
+    fn judgeable(&self, expectation: &Expectation) -> Measured {
+        let measured = self.measure(expectation);
+        match horizon_rule(self.model) {
+            Err(HorizonTooShort { needed }) if asks_of_recovery(&expectation.measure) => {
+                let lacking = format!(
+                    "the horizon of {} is too short to tell slow from stuck; {needed} would do",
+                    self.model.run.horizon
+                );
+                Measured { bounds: None, lacking, ..measured }
+            }
+            _ => measured,
+        }
+    }
+
     fn measure(&self, expectation: &Expectation) -> Measured {
         let summary = self.summary;
         let amplification =
@@ -188,7 +218,8 @@ impl Runs<'_> {
         }
     }
 
-    /// The share of runs that recovered within a span. Runs that were not watched that long may
+    /// The share of runs that recovered within a span; after an action, of those that it found
+    /// down. Runs that were not watched that long may
     /// have: they widen the interval.
     fn recovered_within(&self, within: Duration, since: Since) -> Measured {
         let within = within.as_secs_f64();
@@ -197,7 +228,11 @@ impl Runs<'_> {
         let seen = times.iter().filter(|(time, happened)| *happened && *time <= within).count();
         let unseen = times.iter().filter(|(time, happened)| !*happened && *time < within).count();
         let (Some(least), Some(most)) = (share(seen), share(seen + unseen)) else {
-            return Measured::nothing("nobody acts in this variant");
+            return Measured::nothing(if self.model.operator.is_empty() {
+                "nobody acts in this variant"
+            } else {
+                "no run was down when people first acted"
+            });
         };
         let mut estimate = Estimate::share(seen as u32, times.len() as u32);
         estimate.high = Estimate::share((seen + unseen) as u32, times.len() as u32).high;

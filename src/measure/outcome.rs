@@ -57,7 +57,8 @@ pub struct RunOutcome {
     pub recovery: Survival,
     /// The same by goodput alone.
     pub goodput_recovery: Survival,
-    /// The same from the first operator action, where there is one.
+    /// The same from the first operator action, where there is one; `None` for a run that was not
+    /// down at that moment.
     pub recovery_after_action: Option<Survival>,
     /// From the last trigger's end until amplification is back to stay at every service at once.
     pub amplification_recovery: Survival,

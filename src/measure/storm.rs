@@ -85,6 +85,19 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
         RunClass::Stuck
     };
     let first_action = model.operator.iter().map(|action| action.at).min();
+    // What had come back by itself is not to the credit of those who act afterwards. Goodput over
+    // w may be back in its band a part of w, the tolerance, before it is back in truth.
+    let back_before = |at: Duration| {
+        let back = from.saturating_add(Duration::from_secs_f64(survival.time_s));
+        let early = recovery.window.scale(baseline.tolerance);
+        let last = timeline.window_of(at).checked_sub(width);
+        let fell_again = !model.waits_for_ever()
+            && last.is_some_and(|last| {
+                last >= timeline.window_from(back) && goodput.get(last) == Some(&false)
+            });
+        survival.happened && back.saturating_add(early) < at && !fell_again
+    };
+    let down_at_action = first_action.filter(|at| !unaffected && !back_before(*at));
     let parts = parts(&timeline, span);
     RunOutcome {
         replication: record.replication,
@@ -92,7 +105,7 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
         class,
         recovery: survival,
         goodput_recovery: if unaffected { survival } else { goodput_recovery },
-        recovery_after_action: first_action.map(|at| headline(at, from.max(at))),
+        recovery_after_action: down_at_action.map(|at| headline(at, from.max(at))),
         amplification_recovery: search.stretches(
             &baseline.amplification_holds(&timeline, &attempts, width),
             from,

@@ -18,7 +18,9 @@ use crate::analysis::summary::AmplificationSummary;
 use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::VariantResult;
+use crate::measure::horizon::horizon_rule;
 use crate::measure::outcome::RunOutcome;
+use crate::measure::record::Cause;
 use crate::measure::record::Series;
 use crate::report::charts::ChartError;
 use crate::report::files::Folder;
@@ -79,6 +81,22 @@ impl<'a> View<'a> {
 
     fn model(&self) -> &'a Model {
         &self.variant.model
+    }
+
+    /// Did the operator shed requests?
+    fn sheds(&self) -> bool {
+        let shed = |(cause, requests): &(String, u64)| cause == Cause::Shed.name() && *requests > 0;
+        self.summary.requests.failed.iter().any(shed)
+    }
+
+    /// Is the horizon too short to tell slow from stuck?
+    fn too_short(&self) -> bool {
+        horizon_rule(self.model()).is_err()
+    }
+
+    /// What to write where half of the runs were not seen to recover.
+    fn not_reached(&self) -> &'static str {
+        if self.too_short() { "too short" } else { "not reached" }
     }
 
     /// The time series of the run that charts show.

@@ -3,6 +3,7 @@
 use crate::analysis::summary::Finding;
 use crate::measure::outcome::RunClass;
 use crate::report::number::number;
+use crate::report::number::seconds;
 use crate::scenario::model::Action;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Effect;
@@ -42,6 +43,21 @@ pub(super) fn action(model: &Model, action: &Action) -> String {
         Deed::Flush(id) => format!("operator flushes {}", model.services[*id].name),
         Deed::Restart(id) => format!("operator restarts {}", model.services[*id].name),
     }
+}
+
+/// A time to recovery. It is the start of the first good stretch, so zero says no more than that the
+/// first stretch was good: `< 30 s`.
+pub(super) fn recovery(model: &Model, time_s: f64) -> String {
+    if time_s > 0.0 {
+        return seconds(time_s);
+    }
+    format!("< {}", seconds(model.run.recovery.window.as_secs_f64()))
+}
+
+/// The same after a verb: `within 20 s`, `in < 30 s`.
+pub(super) fn within(model: &Model, time_s: f64) -> String {
+    let preposition = if time_s > 0.0 { "within" } else { "in" };
+    format!("{preposition} {}", recovery(model, time_s))
 }
 
 /// A finding in a word or two.

@@ -129,6 +129,7 @@ fn measures_carry_intervals_and_the_parts_add_up() {
     // Ten runs back at 40 to 49 s after the start of their storm, ten never.
     assert_eq!(summary.recovery_time_s.median.estimate, Some(39.0));
     assert_eq!(summary.recovery_time_s.p95.estimate, None);
+    assert_eq!(summary.recovery_time_s.median.high, None);
     mark_of(&summary, "censored: 10 of 20 runs");
     mark_of(&summary, "no interval: latency");
 }
@@ -141,6 +142,19 @@ fn one_replication_has_no_interval_and_few_are_marked() {
     mark_of(&one, "no interval: one replication");
     mark_of(&summarised(5, 0), "few runs: 5");
     assert!(summarised(20, 0).marks.iter().all(|mark| !mark.starts_with("few runs")));
+}
+
+#[test]
+fn a_quantile_without_an_upper_end_is_marked() {
+    let few = summarised(20, 0);
+    assert!(few.recovery_time_s.p95.estimate.is_some());
+    assert_eq!(few.recovery_time_s.p95.high, None);
+    assert!(few.recovery_time_s.median.high.is_some());
+    assert_eq!(mark_of(&few, "no upper end"), "no upper end: recovery p95 with 20 runs (needs 72)");
+    let enough = summarised(73, 0);
+    assert!(enough.recovery_time_s.p95.high.is_some());
+    assert!(enough.marks.iter().all(|mark| !mark.starts_with("no upper end")));
+    mark_of(&summarised(20, 8), "no upper end: recovery median, for too many");
 }
 
 #[test]
@@ -227,6 +241,38 @@ fn recovery_after_an_action_is_given_where_people_act() {
     assert_eq!(found.median.estimate, Some(10.0));
     assert_eq!(found.tau, Some(185.0));
     assert_eq!(summary.variant("helped").unwrap().recovery_time_s.median.estimate, Some(100.0));
+}
+
+/// Down from 100 s; back at 120 s, at 210 s, or at 120 s and down again from 150 s to 210 s.
+#[test]
+fn runs_that_were_back_before_the_action_are_not_credited_to_it() {
+    let mut helped = model();
+    helped.operator = vec![Action { at: Duration::from_secs(200), what: Deed::Flush(0) }];
+    let scenario = fixture::scenario(vec![("base", helped)]);
+    let storm = |again: bool| {
+        move |_: &Model, record: RunRecord| match record.replication {
+            0..5 => record.storm(100..120, 0.0, 9),
+            5..10 if again => record.storm(100..120, 0.0, 9).storm(150..210, 0.0, 9),
+            5..10 => record.storm(100..120, 0.0, 9),
+            10..15 if again => record.storm(100..210, 0.0, 9),
+            10..15 => record.storm(100..120, 0.0, 9),
+            _ => record,
+        }
+    };
+    let runs = experiment(&scenario, 20, storm(true), |run| run);
+    let down = |experiment: &Experiment| -> Vec<u32> {
+        let runs = experiment.results[0].runs.iter();
+        let down = runs.filter(|run| run.recovery_after_action.is_some());
+        down.map(|run| run.replication).collect()
+    };
+    assert_eq!(down(&runs), (5..15).collect::<Vec<_>>());
+    let found = &summarise(&scenario, &runs).variants[0].1;
+    assert_eq!(found.recovery_after_action_s.unwrap().median.estimate, Some(10.0));
+    mark_of(found, "after action: 10 of 20 runs");
+    let runs = experiment(&scenario, 20, storm(false), |run| run);
+    let found = &summarise(&scenario, &runs).variants[0].1;
+    assert_eq!(found.recovery_after_action_s, None);
+    mark_of(found, "after action: no run was down");
 }
 
 #[test]

@@ -22,7 +22,18 @@ fn judge_all(
     replications: u32,
     expect: Vec<(ExpectedMeasure, Comparison)>,
 ) -> Vec<Judgement> {
+    judge_within(400, stuck, replications, expect)
+}
+
+/// The same with a horizon of so many seconds.
+fn judge_within(
+    horizon_s: u64,
+    stuck: u32,
+    replications: u32,
+    expect: Vec<(ExpectedMeasure, Comparison)>,
+) -> Vec<Judgement> {
     let mut model = model();
+    model.run.horizon = Duration::from_secs(horizon_s);
     model.operator = vec![Action { at: Duration::from_secs(130), what: Deed::Flush(0) }];
     let mut scenario = fixture::scenario(vec![("base", model)]);
     scenario.expect = expect
@@ -169,4 +180,30 @@ fn a_variant_that_was_not_run_is_undecided() {
     let judged = check(&scenario, &summarise(&scenario, &runs), &runs).remove(0);
     assert_eq!((judged.decision, judged.line), (Undecided, 9));
     assert_eq!(judged.because, "the variant was not run");
+}
+
+#[test]
+fn a_horizon_that_is_too_short_decides_nothing_about_recovery() {
+    let span = Duration::from_secs(60);
+    let of_recovery = [
+        ExpectedMeasure::StuckShare,
+        ExpectedMeasure::RecoveredShare(None),
+        ExpectedMeasure::RecoveredShare(Some(span)),
+        ExpectedMeasure::RecoveredAfterActionShare(span),
+        ExpectedMeasure::RecoveryMedian,
+        ExpectedMeasure::RecoveryRestrictedMean,
+    ];
+    let expect = of_recovery.into_iter().flat_map(|measure| {
+        [(measure.clone(), AtLeast(0.5)), (measure, AtMost(0.5))]
+    });
+    let expect: Vec<_> = expect.collect();
+    for stuck in [0, 40] {
+        // 110 s and 100 s to watch: 210 s would do.
+        for judged in judge_within(200, stuck, 40, expect.clone()) {
+            assert_eq!(judged.decision, Undecided, "{judged:?}");
+            assert!(judged.because.contains("too short"), "{judged:?}");
+        }
+    }
+    let lost = vec![(ExpectedMeasure::LostShare, AtLeast(0.9))];
+    assert_eq!(judge_within(200, 40, 40, lost)[0].decision, Pass);
 }

@@ -59,8 +59,20 @@ struct Column {
     tick: fn(f64) -> String,
     value: fn(f64) -> String,
     estimates: Vec<Estimate>,
+    /// What to write instead of an estimate of zero, by row.
+    zeros: Vec<String>,
     /// What to write where there is no estimate.
     without: &'static str,
+}
+
+impl Column {
+    /// The number of a row in words.
+    fn text(&self, row: usize, value: f64) -> String {
+        match self.zeros.get(row) {
+            Some(zero) if value == 0.0 => zero.clone(),
+            _ => (self.value)(value),
+        }
+    }
 }
 
 /// The chart.
@@ -126,11 +138,23 @@ fn caption(material: &Material<'_>, views: &[View<'_>]) -> String {
     let fewest = views.iter().map(|view| view.summary.replications).min().unwrap_or(0);
     let most = views.iter().map(|view| view.summary.replications).max().unwrap_or(0);
     let runs = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
+    let stuck =
+        if any_stuck(views) { " Stuck runs count in the mean; none is left out." } else { "" };
+    let shed = if views.iter().any(View::sheds) {
+        " Attempts per request: requests that the operator shed aside."
+    } else {
+        ""
+    };
     format!(
-        "{runs} runs of each variant, seed {}. Whiskers: {} intervals. Stuck runs count in the mean; none is left out.",
+        "{runs} runs of each variant, seed {}. Whiskers: {} intervals.{stuck}{shed}",
         material.summary.seed,
         percent(material.summary.level)
     )
+}
+
+/// Was any run not seen to recover?
+fn any_stuck(views: &[View<'_>]) -> bool {
+    views.iter().any(|view| view.result.runs.iter().any(|run| !run.recovery.happened))
 }
 
 fn columns(views: &[View<'_>]) -> Vec<Column> {
@@ -139,7 +163,7 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
         views.iter().map(|view| view.summary.recovery_time_s.restricted_mean).collect();
     let unit = TimeUnit::for_span(largest(&recovery));
     let tau = views.iter().find_map(|view| view.summary.recovery_time_s.tau);
-    let cut = tau.map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
+    let cut = tau.filter(|tau| *tau > 0.0 && any_stuck(views)).map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
     let in_units = |value: Option<f64>| value.map(|value| value / unit.seconds);
     let recovery: Vec<_> = recovery
         .iter()
@@ -169,6 +193,7 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             tick: percent,
             value: percent,
             estimates: stuck,
+            zeros: Vec::new(),
             without: "not known",
         },
         Column {
@@ -178,7 +203,8 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             tick: label,
             value: number,
             estimates: recovery,
-            without: "not reached",
+            zeros: views.iter().map(|view| words::recovery(view.model(), 0.0)).collect(),
+            without: if tau == Some(0.0) { "horizon too short" } else { "not reached" },
         },
         Column {
             title: "peak attempts per request".into(),
@@ -187,6 +213,7 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             tick: label,
             value: number,
             estimates: peaks,
+            zeros: Vec::new(),
             without: "not measured",
         },
     ]
@@ -242,8 +269,13 @@ fn medians(canvas: &mut Canvas<'_>, views: &[View<'_>], right: f64, top: f64, ro
     for (index, view) in views.iter().enumerate() {
         let at = (right, top + (index as f64 + 0.5) * row);
         match view.summary.recovery_time_s.median.estimate {
-            Some(median) => canvas.text(at, &seconds(median), size, INK, Anchor::Right),
-            None => canvas.text(at, "not reached", size, QUIET, Anchor::Right),
+            Some(median) => {
+                let median = words::recovery(view.model(), median);
+                canvas.text(at, &median, size, INK, Anchor::Right);
+            }
+            None => {
+                canvas.text(at, view.not_reached(), size, QUIET, Anchor::Right);
+            }
         }
     }
 }
@@ -281,8 +313,9 @@ fn draw_column(canvas: &mut Canvas<'_>, column: &Column, place: &Place, row: f64
     let strip = column
         .estimates
         .iter()
-        .filter_map(|estimate| estimate.estimate)
-        .map(|value| canvas.text_width(&(column.value)(value), size))
+        .enumerate()
+        .filter_map(|(row, estimate)| Some(column.text(row, estimate.estimate?)))
+        .map(|text| canvas.text_width(&text, size))
         .fold(0.0, f64::max);
     let right = place.right() - strip - 14.0;
     let mut last = f64::NEG_INFINITY;
@@ -311,7 +344,7 @@ fn draw_column(canvas: &mut Canvas<'_>, column: &Column, place: &Place, row: f64
             }
         }
         canvas.disc((x(value), y), 5.0, BLUE, true);
-        let text = (column.value)(value);
+        let text = column.text(index, value);
         canvas.text((place.right(), y), &text, size, INK, Anchor::Right);
     }
 }

@@ -216,21 +216,34 @@ fn facts(peak: f64, capacity: Option<f64>, drawn: Option<f64>, crashes: u64) -> 
     [format!("{peak}{capacity}{far}{crashes}"), format!("{peak}{capacity}{crashes}"), peak]
 }
 
+/// The unit after a service's name, long and short.
+const UNITS: [&str; 2] = [", attempts per second", ", attempts/s"];
+
 /// The name of a service and its unit at the left, facts at the right of the same line.
 fn heading(canvas: &mut Canvas<'_>, place: &Place, name: &str, facts: &[String; 3]) {
     let y = place.y - 13.0;
     let natural = canvas.text_width(name, 18.0).min(place.width * 0.4);
-    let fits = |canvas: &mut Canvas<'_>, fact: &str| {
-        canvas.text_width(fact, 15.0) + natural + 20.0 <= place.width
+    // Rather fewer facts than a panel that does not say what it counts.
+    let choices = [
+        (&facts[0], UNITS[0]),
+        (&facts[1], UNITS[0]),
+        (&facts[0], UNITS[1]),
+        (&facts[1], UNITS[1]),
+        (&facts[2], UNITS[0]),
+        (&facts[2], UNITS[1]),
+    ];
+    let fits = |canvas: &mut Canvas<'_>, fact: &str, unit: &str| {
+        let unit = canvas.text_width(unit, 15.0);
+        canvas.text_width(fact, 15.0) + natural + unit + 20.0 < place.width
     };
-    let fact = facts.iter().find(|fact| fits(canvas, fact)).unwrap_or(&facts[2]);
+    let found = choices.into_iter().find(|(fact, unit)| fits(canvas, fact, unit));
+    let (fact, unit) = found.unwrap_or((&facts[2], ""));
     canvas.text((place.right(), y), fact, 15.0, QUIET, Anchor::Right);
-    let room = place.width - canvas.text_width(fact, 15.0) - 20.0;
+    let room = place.width - canvas.text_width(fact, 15.0) - canvas.text_width(unit, 15.0) - 20.0;
     let name = canvas.fitted(name, 18.0, room);
     let name_width = canvas.text_width(&name, 18.0);
     canvas.words((place.x, y), &name, 18.0);
-    let unit = ", attempts per second";
-    if room - name_width > canvas.text_width(unit, 15.0) {
+    if !unit.is_empty() {
         canvas.text((place.x + name_width, y), unit, 15.0, QUIET, Anchor::Left);
     }
 }

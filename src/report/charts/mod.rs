@@ -125,6 +125,43 @@ mod tests {
         assert!(picture.svg.contains("height=\"1480\""), "the page grows with its rows");
     }
 
+    /// The words of the comparison.
+    fn comparison_texts(made: &Made) -> Vec<String> {
+        let picture = comparison::draw(&made.material()).unwrap();
+        picture.texts.into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn a_recovery_at_once_is_drawn_with_the_width_of_its_window() {
+        let mut made = made(&[0.0]);
+        let time = &mut made.summary.variants[0].1.recovery_time_s;
+        (time.median.estimate, time.restricted_mean.estimate) = (Some(0.0), Some(0.0));
+        let texts = comparison_texts(&made);
+        assert_eq!(texts.iter().filter(|text| *text == "< 24 s").count(), 2, "{texts:?}");
+        assert!(texts.iter().all(|text| !text.contains("tuck runs count")), "{texts:?}");
+    }
+
+    #[test]
+    fn the_comparison_says_where_requests_were_shed() {
+        let mut made = made(&[0.3, 0.0]);
+        let noted = |made: &Made| {
+            comparison_texts(made).iter().any(|text| text.contains("the operator shed aside."))
+        };
+        assert!(!noted(&made));
+        made.summary.variants[1].1.requests.failed = vec![("shed".into(), 5)];
+        assert!(noted(&made));
+        check(&made);
+    }
+
+    #[test]
+    fn every_load_panel_keeps_its_unit_where_there_is_room() {
+        let made = made(&[1.0]);
+        let view = made.material().views().next().unwrap();
+        let texts = load::draw(&view).unwrap().texts;
+        let units = texts.iter().filter(|(_, text)| text.starts_with(", attempts")).count();
+        assert_eq!(units, 8, "four services, each whole and from close by: {texts:?}");
+    }
+
     #[test]
     fn many_triggers_and_services_have_room() {
         check(&made_of(&model(16, 30), &[0.2]));

@@ -22,20 +22,16 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         let wasted = base.summary.wasted_share.estimate.map_or(String::new(), |wasted| {
             format!(" {} of all worker time went into answers nobody waited for.", percent(wasted))
         });
-        sentences.push(format!(
-            "Of the requests made since the trigger began, {} were lost.{wasted}",
-            percent(lost)
-        ));
+        let which = if base.model().triggers.is_empty() {
+            "Of all requests"
+        } else {
+            "Of the requests made since the trigger began"
+        };
+        let aside = if base.sheds() { " (shed ones aside)" } else { "" };
+        sentences.push(format!("{which}{aside}, {} were lost.{wasted}", percent(lost)));
     }
     for view in views {
-        let after = view.summary.recovery_after_action_s.as_ref();
-        if let Some(median) = after.and_then(|time| time.median.estimate) {
-            sentences.push(format!(
-                "In {}, half of the runs recover within {} of the first action.",
-                view.name(),
-                seconds(median)
-            ));
-        }
+        sentences.extend(after_action(view));
     }
     let safe: Vec<_> = views
         .iter()
@@ -66,9 +62,14 @@ fn headline(view: &View<'_>) -> String {
     match summary.finding {
         Finding::Overloaded => {
             let healthy = summary.control_healthy_share.estimate.unwrap_or(0.0);
+            let (which, so) = if model.triggers.is_empty() {
+                ("runs", "")
+            } else {
+                ("control runs", " The trigger explains nothing.")
+            };
             format!(
                 "In {name} the system cannot bear its load even with nothing going wrong: {} of \
-                 the control runs are healthy. The trigger explains nothing.",
+                 the {which} are healthy.{so}",
                 percent(healthy)
             )
         }
@@ -85,7 +86,7 @@ fn headline(view: &View<'_>) -> String {
             format!("In {name}, {} of {runs} are stuck {cause}: {so}.{share}", count(stuck.into()))
         }
         Finding::Inconclusive => {
-            format!("In {name}, {runs} cannot tell whether it gets stuck: {}", summary.because)
+            format!("In {name}, {runs} cannot tell whether it gets stuck: {}.", summary.because)
         }
     }
 }
@@ -105,18 +106,64 @@ fn recovery(view: &View<'_>) -> Option<String> {
     if view.model().triggers.is_empty() {
         return None;
     }
-    let time = &view.summary.recovery_time_s;
+    let (model, time) = (view.model(), &view.summary.recovery_time_s);
+    let runs = view.result.runs.len();
+    let mut back: Vec<f64> =
+        view.result.runs.iter().map(|run| run.recovery).filter(|it| it.happened).map(|it| it.time_s).collect();
+    back.sort_by(f64::total_cmp);
     let half = match (time.median.estimate, time.tau) {
-        (Some(median), _) => format!("Half of the runs recover within {}", seconds(median)),
+        (None, _) if back.is_empty() && view.too_short() => {
+            return Some("The horizon is too short to tell how long recovery takes.".into());
+        }
+        // The time that half of all runs need says little where some never come back.
+        _ if !back.is_empty() && back.len() < runs => {
+            let half = words::within(model, back[(back.len() - 1) / 2]);
+            format!("{} of {} recovered, half of these {half}", back.len(), counted(runs as u64, "run"))
+        }
+        (Some(median), _) => format!("Half of the runs recover {}", words::within(model, median)),
         (None, Some(tau)) => {
             format!("Half of the runs recovered: not reached within {}", seconds(tau))
         }
         (None, None) => return None,
     };
-    let mean = time.restricted_mean.estimate.map_or(String::new(), |mean| {
-        format!("; the mean is {}, stuck runs counted in full", seconds(mean))
-    });
+    let mean = time.restricted_mean.estimate.zip(time.tau);
+    let mean = mean.map_or(String::new(), |(mean, tau)| format!("; the mean is {}", mean_time(view, mean, tau)));
     Some(format!("{half}{mean}."))
+}
+
+/// The mean time to recovery, which is a lower bound where some runs were not seen to recover.
+fn mean_time(view: &View<'_>, mean: f64, tau: f64) -> String {
+    let text = words::recovery(view.model(), mean);
+    if view.result.runs.iter().all(|run| run.recovery.happened) {
+        return text;
+    }
+    let stuck = view.result.runs.iter().any(|run| run.class == RunClass::Stuck);
+    let which = if stuck { "stuck runs" } else { "runs still recovering" };
+    let cut = seconds(tau);
+    let until = if cut == text { "there".into() } else { cut };
+    format!("at least {text} ({which} counted up to {until})")
+}
+
+/// How long recovery takes after people act, of the runs that they found down.
+fn after_action(view: &View<'_>) -> Option<String> {
+    let (name, runs) = (view.name(), &view.result.runs);
+    let down = runs.iter().filter(|run| run.recovery_after_action.is_some()).count();
+    if view.model().operator.is_empty() || runs.is_empty() {
+        return None;
+    }
+    if down == 0 {
+        return Some(format!(
+            "In {name}, no run was down at the first action: nothing is credited to it."
+        ));
+    }
+    let median = view.summary.recovery_after_action_s.as_ref()?.median.estimate?;
+    let which = match runs.len() {
+        all if all == down => "half of the runs recover".to_owned(),
+        all => format!("of the {down} of {all} runs that were down at the first action, half recover"),
+    };
+    let after = words::within(view.model(), median);
+    let of = if runs.len() == down { "the first action" } else { "it" };
+    Some(format!("In {name}, {which} {after} of {of}."))
 }
 
 /// What a request costs at the far end of the road, on paper and in the runs.

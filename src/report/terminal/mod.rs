@@ -44,6 +44,13 @@ pub fn render(material: &Material<'_>, width: usize) -> String {
         }
     }
     let _ = writeln!(out, "\n{}\n", table(&views, width).trim_fmt());
+    if views.iter().any(View::sheds) {
+        let note = "load and lost: requests that the operator shed aside.";
+        for line in wrapped(note, width.min(WIDEST_TEXT)) {
+            let _ = writeln!(out, "{line}");
+        }
+        out.push('\n');
+    }
     let marks = marks(&views);
     for (mark, names) in &marks {
         let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
@@ -111,11 +118,19 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::summary::Finding;
+    use crate::report::synthetic::Made;
     use crate::report::synthetic::made;
+    use crate::report::synthetic::made_of;
+    use crate::report::synthetic::model;
+    use crate::units::Duration;
 
     /// The report without colours.
     fn plain(shares: &[f64], width: usize) -> String {
-        let made = made(shares);
+        stripped(&made(shares), width)
+    }
+
+    fn stripped(made: &Made, width: usize) -> String {
         anstream::adapter::strip_str(&render(&made.material(), width)).to_string()
     }
 
@@ -127,6 +142,74 @@ mod tests {
         assert!(text.contains("can cost at most 64 attempts; it did cost 57"), "{text}");
         assert!(text.contains("Never stuck: no-retries."), "{text}");
         assert!(text.contains("■ metastable") && text.contains("▲ vulnerable"), "{text}");
+    }
+
+    #[test]
+    fn where_nothing_could_be_observed_nothing_is_claimed() {
+        let mut made = made(&[1.0]);
+        made.scenario.variants[0].model.run.horizon = Duration::from_secs(330);
+        let time = &mut made.summary.variants[0].1.recovery_time_s;
+        (time.tau, time.restricted_mean) = (Some(0.0), Default::default());
+        let text = stripped(&made, 120);
+        assert!(text.contains("horizon is too short to tell how long recovery takes."), "{text}");
+        assert!(text.contains("too short  "), "{text}");
+        assert!(!text.contains("0 s;") && !text.contains("not reached"), "{text}");
+    }
+
+    #[test]
+    fn a_mixed_result_says_how_many_recovered_and_that_the_mean_is_a_lower_bound() {
+        let text = plain(&[0.3], 200);
+        assert!(text.contains("70 of 100 runs recovered, half of these within 100 s"), "{text}");
+        assert!(text.contains("at least 17.4 min (stuck runs counted up to 53.5 min)."), "{text}");
+        let text = plain(&[1.0], 200);
+        assert!(text.contains("at least 53.5 min (stuck runs counted up to there)."), "{text}");
+        let text = plain(&[0.0], 200);
+        assert!(text.contains("recover within 96 s; the mean is 120 s.") || text.contains("the mean is 2 min."), "{text}");
+        assert!(!text.contains("counted up to") && !text.contains("at least"), "{text}");
+    }
+
+    #[test]
+    fn a_recovery_at_once_is_only_known_to_the_width_of_its_window() {
+        let mut made = made(&[0.0]);
+        let time = &mut made.summary.variants[0].1.recovery_time_s;
+        (time.median.estimate, time.restricted_mean.estimate) = (Some(0.0), Some(0.0));
+        let text = stripped(&made, 200);
+        assert!(text.contains("recover in < 24 s; the mean is < 24 s."), "{text}");
+        assert!(text.matches("< 24 s").count() == 3 && !text.contains(" 0 s"), "{text}");
+    }
+
+    #[test]
+    fn without_a_trigger_nobody_speaks_of_one() {
+        let mut made = made_of(&model(0, 0), &[0.0]);
+        for finding in [Finding::Safe, Finding::Overloaded, Finding::Inconclusive, Finding::Metastable] {
+            made.summary.variants[0].1.finding = finding;
+            let text = stripped(&made, 200);
+            let words = text.split_once('\n').unwrap().1; // The title is the scenario's own.
+            assert!(!words.contains("trigger"), "{text}");
+        }
+    }
+
+    #[test]
+    fn shed_requests_are_said_to_be_left_out() {
+        let text = plain(&[1.0, 0.0], 200);
+        assert!(!text.contains("shed"), "{text}");
+        let mut made = made(&[1.0, 0.0]);
+        made.summary.variants[1].1.requests.failed = vec![("shed".into(), 5)];
+        let text = stripped(&made, 200);
+        assert!(text.contains("the operator shed aside."), "{text}");
+        assert!(!text.contains("(shed ones aside)"), "the base sheds nothing: {text}");
+        made.summary.variants[0].1.requests.failed = vec![("shed".into(), 5)];
+        let text = stripped(&made, 200);
+        assert!(text.contains("since the trigger began (shed ones aside), "), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_ends_with_a_full_stop() {
+        let mut made = made(&[0.0]);
+        let summary = &mut made.summary.variants[0].1;
+        (summary.finding, summary.because) = (Finding::Inconclusive, "73 runs would tell".into());
+        let text = stripped(&made, 200);
+        assert!(text.contains("73 runs would tell.\n"), "{text}");
     }
 
     #[test]

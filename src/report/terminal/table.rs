@@ -12,7 +12,6 @@ use crate::analysis::summary::Finding;
 use crate::report::View;
 use crate::report::number::number;
 use crate::report::number::percent;
-use crate::report::number::seconds;
 use crate::report::road;
 use crate::report::words;
 
@@ -102,7 +101,8 @@ fn recovery_cell(view: &View<'_>) -> String {
     if view.model().triggers.is_empty() {
         return "–".into();
     }
-    view.summary.recovery_time_s.median.estimate.map_or("not reached".into(), seconds)
+    let median = view.summary.recovery_time_s.median.estimate;
+    median.map_or(view.not_reached().into(), |median| words::recovery(view.model(), median))
 }
 
 /// A symbol and a colour for each finding.

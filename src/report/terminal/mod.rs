@@ -164,7 +164,11 @@ mod tests {
         let text = plain(&[1.0], 200);
         assert!(text.contains("at least 53.5 min (stuck runs counted up to there)."), "{text}");
         let text = plain(&[0.0], 200);
-        assert!(text.contains("recover within 96 s; the mean is 120 s.") || text.contains("the mean is 2 min."), "{text}");
+        assert!(
+            text.contains("recover within 96 s; the mean is 120 s.")
+                || text.contains("the mean is 2 min."),
+            "{text}"
+        );
         assert!(!text.contains("counted up to") && !text.contains("at least"), "{text}");
     }
 
@@ -181,7 +185,9 @@ mod tests {
     #[test]
     fn without_a_trigger_nobody_speaks_of_one() {
         let mut made = made_of(&model(0, 0), &[0.0]);
-        for finding in [Finding::Safe, Finding::Overloaded, Finding::Inconclusive, Finding::Metastable] {
+        for finding in
+            [Finding::Safe, Finding::Overloaded, Finding::Inconclusive, Finding::Metastable]
+        {
             made.summary.variants[0].1.finding = finding;
             let text = stripped(&made, 200);
             let words = text.split_once('\n').unwrap().1; // The title is the scenario's own.

@@ -99,7 +99,9 @@ fn back_before_action(variant: &Variant, runs: &[RunOutcome]) -> Option<String> 
     let down = count(runs, |run| run.recovery_after_action.is_some());
     let all = runs.len() as u32;
     (!variant.model.operator.is_empty() && down < all).then(|| match down {
-        0 => "after action: no run was down at the first action, so nothing is credited to it".into(),
+        0 => {
+            "after action: no run was down at the first action, so nothing is credited to it".into()
+        }
         _ => format!(
             "after action: {down} of {} were down at the first action; only they count after it",
             run_count(all),

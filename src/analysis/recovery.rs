@@ -108,7 +108,8 @@ pub fn quantile(times: &[(f64, bool)], share: f64, seed: u64) -> Option<Reach> {
         drawn.extend(indices.iter().map(|index| times[*index]));
         reached(&drawn).unwrap_or(f64::NAN)
     });
-    let bounds = bounds.filter(|_| times.len() > 1).map(|(low, high)| widened(times, share, low, high));
+    let bounds =
+        bounds.filter(|_| times.len() > 1).map(|(low, high)| widened(times, share, low, high));
     Some(Reach { at, bounds })
 }
 

@@ -76,14 +76,17 @@ pub(super) struct Runs {
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
     /// Threads; results do not depend on them. Default: one for each core.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub(super) threads: Option<usize>,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+/// More threads than this never help, and so many at once can bring a machine down.
+const MOST_THREADS: usize = 1024;
+
+fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("at least 1".into()),
-        Ok(number) => Ok(number),
+        Ok(number @ 1..=MOST_THREADS) => Ok(number),
+        Ok(_) => Err(format!("from 1 to {MOST_THREADS}")),
         Err(_) => Err("not a whole number".into()),
     }
 }

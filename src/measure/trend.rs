@@ -4,7 +4,12 @@
 //! answer is still late. So a run that was not seen to recover is asked for the slope of its
 //! backlog over the last quarter.
 //!
-//! Source: least squares over the means of twenty equal stretches, Student's t of the slope.
+//! Neighbouring stretches resemble each other: the backlog of a storm swings with its crashes, and
+//! a swing outlasts a stretch. Points that repeat each other prove less than their number says, so
+//! the t shrinks with the correlation of what the line leaves over.
+//!
+//! Source: least squares over the means of twenty equal stretches, Student's t of the slope, with
+//! the effective number of points n (1 − r) ÷ (1 + r) of a first-order autoregression.
 
 /// Stretches whose means the line goes through.
 const STRETCHES: usize = 20;
@@ -16,7 +21,7 @@ const FALLS_BELOW: f64 = -3.0;
 pub(super) struct Trend {
     /// Change per window.
     slope: f64,
-    /// Slope ÷ its standard error.
+    /// Slope ÷ its standard error, less what neighbouring stretches repeat.
     t: f64,
     /// The height of the line at the end.
     level: f64,
@@ -44,9 +49,10 @@ impl Trend {
         let sxy: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
         let slope = sxy / sxx;
         let line = |x: f64| mean_y + slope * (x - mean_x);
-        let rest: f64 = points.iter().map(|(x, y)| (y - line(*x)) * (y - line(*x))).sum();
+        let left: Vec<f64> = points.iter().map(|(x, y)| y - line(*x)).collect();
+        let rest: f64 = left.iter().map(|e| e * e).sum();
         let error = (rest / (n - 2.0) / sxx).sqrt();
-        let t = if slope == 0.0 { 0.0 } else { slope / error };
+        let t = if slope == 0.0 { 0.0 } else { slope / error * kept(&left, rest) };
         Some(Self { slope, t, level: line((values.len() - 1) as f64) })
     }
 
@@ -56,6 +62,17 @@ impl Trend {
             && self.t < FALLS_BELOW
             && (self.level - goal).max(0.0) < -self.slope * windows
     }
+}
+
+/// The share of its t that a slope keeps: √((1 − r) ÷ (1 + r)), r the correlation of neighbours
+/// among the residuals `left`, whose squares add up to `rest`.
+fn kept(left: &[f64], rest: f64) -> f64 {
+    if rest <= 0.0 {
+        return 1.0; // The line goes through every point.
+    }
+    let products: f64 = left.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let r = (products / rest).max(0.0);
+    ((1.0 - r) / (1.0 + r)).sqrt()
 }
 
 #[cfg(test)]
@@ -76,6 +93,11 @@ mod tests {
         check(|i| 1_000 + i, 1e9, false);
         check(|i| 1_000 + (i * 7_919) % 401, 1e9, false); // Noise without a trend.
         check(|i| 2_000 - 5 * i + (i * 7_919) % 101, 1_000.0, true); // Noise on a fall.
+        // One swing, up and down again, is no fall, although its line has a t of -5.
+        let swing = |i: u32| 100.0 * (f64::from(i) * std::f64::consts::TAU / 200.0).sin();
+        check(|i| (1_000.0 + swing(i)) as u32, 1e9, false);
+        // Draining has a bend, and falls all the same.
+        check(|i| (1_000.0 * (-f64::from(i) / 100.0).exp()) as u32, 1_000.0, true);
     }
 
     #[test]

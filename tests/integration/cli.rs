@@ -86,7 +86,7 @@ fn bad_arguments_exit_with_2_and_say_what_is_wanted() {
     }
     check(&[], "Usage: stormlab");
     check(&["run"], "<FILE>");
-    check(&["run", "pause.yaml", "--threads", "0"], "at least 1");
+    check(&["run", "pause.yaml", "--threads", "0"], "from 1 to 1024");
     check(&["run", "pause.yaml", "--replications", "0"], "0");
     check(&["run", "nowhere.yaml"], "nowhere.yaml could not be read");
     check(&["run", "pause.yaml", "--variant", "nevr"], "did you mean `never`?");

@@ -80,7 +80,8 @@ fn every_shipped_scenario_loads_and_says_what_it_is() {
 
 #[test]
 fn no_shipped_scenario_is_too_short_for_a_finding() {
-    for name in shipped() {
+    // Those under validation/ are works to be compared on, as others defined them.
+    for name in shipped().into_iter().filter(|name| !name.starts_with("validation/")) {
         for variant in load(&name).variants {
             assert_eq!(horizon_rule(&variant.model), Ok(()), "{name}: {}", variant.name);
         }

@@ -8,7 +8,7 @@
 //! would have been watched: it was ended because it exploded, and leaving the risk set early would
 //! make the rest look better.
 //!
-//! Source: validation §4.5; Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
+//! Source: Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
 
 use crate::analysis::estimate::LEVEL;
 use crate::analysis::estimate::RESAMPLES;

@@ -6,7 +6,6 @@
 //!
 //! Where a run was watched for less than an expectation asks about, the interval covers both what
 //! the run may have done next: a restricted mean below its τ says nothing of limits beyond τ.
-//! Source: validation §4.4.
 
 use serde::Serialize;
 

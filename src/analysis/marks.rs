@@ -1,6 +1,6 @@
 //! Warnings that belong to the numbers of a variant, each one sentence with its keyword first.
 //!
-//! Source: validation §7.2 ("no silent wrong answer").
+//! No number alone: what has no interval, or rests on little, says so.
 
 use crate::analysis::measures::count;
 use crate::analysis::recovery::fewest_runs;

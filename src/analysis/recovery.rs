@@ -11,7 +11,7 @@
 //! A quantile has an upper end only where enough runs lie above it: too few runs have none, however
 //! they are drawn anew, and neither have runs too many of which did not recover.
 //!
-//! Source: validation §4.5; Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
+//! Source: Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
 
 use crate::analysis::estimate::LEVEL;
 use crate::analysis::estimate::RESAMPLES;

@@ -1,6 +1,6 @@
 //! Load against capacity, without retries and with all of them: the fluid checks.
 //!
-//! Source: validation.md §2. λ is the mean arrival rate before the first trigger, μ the rate of
+//! λ is the mean arrival rate before the first trigger, μ the rate of
 //! one worker in good health, c the workers of all replicas, n the attempts allowed.
 
 use serde::Serialize;

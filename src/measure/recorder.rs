@@ -26,7 +26,7 @@ use crate::units::SimTime;
 /// Runs `model` once under the keys `(seed, replication)` and leaves its record.
 ///
 /// # Errors
-/// As [`engine::observe`].
+/// As [`engine::observe()`].
 pub fn simulate(
     model: &Model,
     seed: u64,

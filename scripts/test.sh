@@ -31,7 +31,7 @@ say 'documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 
 say 'a short scenario through the command line'
-cargo run --locked --quiet -- check --quiet scenarios/validation/w2.yaml scenarios/storms/failover-20s-short.yaml
+cargo run --locked --quiet -- check --quiet scenarios/storms/failover-20s-short.yaml
 
 if [ -z "${STORMLAB_SKIP_NOTEBOOKS:-}" ]; then
   say 'notebooks'

@@ -4,7 +4,7 @@
 //! runs is the primary measure: its p-values are adjusted over all variants, and everything else
 //! is exploratory.
 //!
-//! Source: validation §4.3 and §4.5; paired shares: Newcombe 1998 (method 10) and McNemar's exact
+//! Source: paired shares: Newcombe 1998 (method 10) and McNemar's exact
 //! test; restricted means: bootstrap over seeds; several variants: Holm 1979.
 
 use serde::Serialize;

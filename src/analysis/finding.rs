@@ -4,7 +4,7 @@
 //! interval. A control twin without triggers must be healthy; where it is not, there is no good
 //! state to return to, and the trigger explains nothing.
 //!
-//! Source: validation §3.3.
+//! Source: docs/model.md, "Judging a run"; Wilson 1927 for the interval.
 
 use std::fmt;
 

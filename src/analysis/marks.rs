@@ -1,6 +1,6 @@
 //! Warnings that belong to the numbers of a variant, each one sentence with its keyword first.
 //!
-//! Source: validation §7.2 ("no silent wrong answer").
+//! No number alone: what has no interval, or rests on little, says so.
 
 use crate::analysis::measures::count;
 use crate::analysis::recovery::fewest_runs;
@@ -99,7 +99,9 @@ fn back_before_action(variant: &Variant, runs: &[RunOutcome]) -> Option<String> 
     let down = count(runs, |run| run.recovery_after_action.is_some());
     let all = runs.len() as u32;
     (!variant.model.operator.is_empty() && down < all).then(|| match down {
-        0 => "after action: no run was down at the first action, so nothing is credited to it".into(),
+        0 => {
+            "after action: no run was down at the first action, so nothing is credited to it".into()
+        }
         _ => format!(
             "after action: {down} of {} were down at the first action; only they count after it",
             run_count(all),

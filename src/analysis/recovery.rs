@@ -11,7 +11,7 @@
 //! A quantile has an upper end only where enough runs lie above it: too few runs have none, however
 //! they are drawn anew, and neither have runs too many of which did not recover.
 //!
-//! Source: validation §4.5; Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
+//! Source: Kaplan and Meier 1958; quantile intervals by bootstrap over runs.
 
 use crate::analysis::estimate::LEVEL;
 use crate::analysis::estimate::RESAMPLES;
@@ -108,7 +108,8 @@ pub fn quantile(times: &[(f64, bool)], share: f64, seed: u64) -> Option<Reach> {
         drawn.extend(indices.iter().map(|index| times[*index]));
         reached(&drawn).unwrap_or(f64::NAN)
     });
-    let bounds = bounds.filter(|_| times.len() > 1).map(|(low, high)| widened(times, share, low, high));
+    let bounds =
+        bounds.filter(|_| times.len() > 1).map(|(low, high)| widened(times, share, low, high));
     Some(Reach { at, bounds })
 }
 

@@ -7,7 +7,6 @@
 //! Where a run was watched for less than an expectation asks about, the interval covers both what
 //! the run may have done next: a restricted mean below its τ says nothing of limits beyond τ.
 //! Where the horizon is too short to tell slow from stuck, nothing is decided about recovery.
-//! Source: validation §3.2 and §4.4.
 
 use serde::Serialize;
 

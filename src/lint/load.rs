@@ -1,15 +1,17 @@
 //! Load against capacity, without retries and with all of them: the fluid checks.
 //!
-//! Source: validation.md §2. λ is the mean arrival rate before the first trigger, μ the rate of
+//! λ is the mean arrival rate before the first trigger, μ the rate of
 //! one worker in good health, c the workers of all replicas, n the attempts allowed.
 
 use serde::Serialize;
 
 use crate::lint::shares::count_instances;
 use crate::lint::worst_case::Attempts;
+use crate::lint::worst_case::LongestCall;
 use crate::lint::worst_case::attempts_per_call;
 use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
+use crate::lint::worst_case::longest_calls;
 use crate::lint::worst_case::patience_with;
 use crate::policy::budget::BudgetConfig;
 use crate::scenario::model::EdgeId;
@@ -58,8 +60,22 @@ pub struct ServiceLoad {
     /// Can waiting alone outlast that patience?
     pub waiting_can_time_out: bool,
     /// Until the backlog of the worst trigger here is worked off without retries; `None` where no
-    /// trigger strikes, and where the service is overloaded anyway.
+    /// trigger strikes that lets attempts wait, and where the service is overloaded anyway.
     pub drain: Option<Duration>,
+    /// What waiting for calls can take, where workers do that.
+    pub holding: Option<Holding>,
+}
+
+/// Workers that wait for the calls of their handler.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Holding {
+    /// The longest that the calls of one handler can take, one after another.
+    pub longest: LongestCall,
+    /// Workers that would be busy if every handler took that long, retries from above aside: rate ×
+    /// time; `None` when a call can go on for ever.
+    pub workers_needed: Option<f64>,
+    /// The workers there are.
+    pub workers: u64,
 }
 
 /// The load of every service.
@@ -70,6 +86,7 @@ pub(super) fn loads(model: &Model) -> Vec<ServiceLoad> {
     let per_request: Vec<_> =
         (0..model.populations.len()).map(|i| attempts_per_request(model, i)).collect();
     let busy = worker_times(model);
+    let longest = longest_calls(model);
     (0..model.services.len())
         .map(|i| {
             let service = &model.services[i];
@@ -114,6 +131,7 @@ pub(super) fn loads(model: &Model) -> Vec<ServiceLoad> {
                 patience,
                 waiting_can_time_out: !fits,
                 drain: capacity.and_then(|capacity| drain(model, i, once[i], capacity)),
+                holding: holding(model, i, once[i], &longest),
             }
         })
         .collect()
@@ -180,23 +198,48 @@ fn worker_times(model: &Model) -> Vec<f64> {
     busy
 }
 
-/// How long the backlog of the worst trigger takes to drain without retries.
+/// What waiting for its calls can take of a service; `None` where workers do not wait, or for nobody.
+fn holding(
+    model: &Model,
+    id: ServiceId,
+    rate: f64,
+    longest_calls: &[LongestCall],
+) -> Option<Holding> {
+    let service = &model.services[id];
+    if !service.holds_worker || service.calls.is_empty() {
+        return None;
+    }
+    let calls = service.calls.iter().map(|edge| longest_calls[*edge]);
+    let longest = calls.fold(LongestCall::NOTHING, LongestCall::then);
+    let busy = service.work.mean().as_secs_f64() + longest.span.as_secs_f64();
+    Some(Holding {
+        longest,
+        workers_needed: (longest.span < Duration::MAX).then_some(rate * busy),
+        workers: u64::from(service.workers) * u64::from(service.replicas),
+    })
+}
+
+/// How long the backlog of the worst trigger takes to drain without retries. Only triggers under
+/// which attempts wait leave one: who is refused or never answered does not wait here.
 fn drain(model: &Model, service: ServiceId, rate: f64, capacity: f64) -> Option<Duration> {
     if rate >= capacity {
         return None;
     }
     let left = |effect: &Effect| match *effect {
-        Effect::Hang(i) | Effect::Restart(i) | Effect::Refuse(i) if i == service => Some(0.0),
         Effect::Slow { service: i, factor } if i == service => Some(1.0 / factor),
         Effect::Workers { service: i, share } if i == service => Some(share.get()),
         _ => None,
     };
+    let it = &model.services[service];
+    let room =
+        it.queue.limit.map_or(f64::INFINITY, |limit| f64::from(limit) * f64::from(it.replicas));
     model
         .triggers
         .iter()
         .filter_map(|trigger| left(&trigger.effect).map(|left| (trigger.lasts, left)))
         .map(|(lasts, left)| {
-            let backlog = lasts.as_secs_f64() * (rate - left * capacity).max(0.0);
+            let piled_up = lasts.as_secs_f64() * (rate - left * capacity).max(0.0);
+            let backlog = piled_up.min(room);
             Duration::from_secs_f64(backlog / (capacity - rate))
         })
         .max()
@@ -209,12 +252,23 @@ mod tests {
 
     /// A client at 25/s over one layer over a database, with the given settings.
     fn loads_of(work: &str, queue: &str, policy: &str) -> Vec<ServiceLoad> {
+        loads_under("hang", false, work, queue, policy)
+    }
+
+    /// The same under a trigger of one's own, the layer holding its workers or not.
+    fn loads_under(
+        effect: &str,
+        holds: bool,
+        work: &str,
+        queue: &str,
+        policy: &str,
+    ) -> Vec<ServiceLoad> {
         let text = format!(
             "{{schema: 1, name: t, run: {{horizon: 2h}}, clients: {{c: {{population: 1000, arrivals: \
              {{poisson: 25/s}}, calls: shop}}}}, services: {{shop: {{replicas: 4, workers: 10, \
-             holds_worker: false, work: 1ms, calls: [{{to: db, policy: p}}]}}, db: {{workers: 5, \
+             holds_worker: {holds}, work: 1ms, calls: [{{to: db, policy: p}}]}}, db: {{workers: 5, \
              work: {work}, queue: {queue}}}}}, policies: {{p: {policy}}}, triggers: [{{at: 1h, \
-             lasts: 20s, service: db, effect: hang}}]}}"
+             lasts: 20s, service: db, effect: {effect}}}]}}"
         );
         let parsed = scenario::parse("test", text.as_bytes());
         loads(&parsed.unwrap_or_else(|problems| panic!("{}", problems[0])).variants[0].model)
@@ -269,11 +323,38 @@ mod tests {
     }
 
     #[test]
-    fn the_backlog_of_an_outage_drains_at_what_is_spare() {
+    fn a_backlog_drains_at_what_is_spare_where_attempts_wait() {
+        #[track_caller]
+        fn check(effect: &str, queue: &str, expected: Option<f64>) {
+            let loads = loads_under(effect, false, "20ms", queue, "{}");
+            let drain = loads[1].drain.map(|drain| (drain.as_secs_f64() * 1e6).round());
+            assert_eq!(drain, expected.map(|seconds| (seconds * 1e6).round()));
+            assert_eq!(loads[0].drain, None);
+        }
         // 20 s × 25/s = 500, at 225/s to spare.
-        let drain = loads_of("20ms", "{}", "{}")[1].drain.unwrap();
-        assert!((drain.as_secs_f64() - 500.0 / 225.0).abs() < 1e-6);
-        assert_eq!(loads_of("20ms", "{}", "{}")[0].drain, None);
+        check("{workers: 0%}", "{}", Some(500.0 / 225.0));
+        check("{workers: 0%}", "{limit: 90}", Some(90.0 / 225.0));
+        check("{slow: 20}", "{}", Some(250.0 / 225.0));
+        for effect in ["refuse", "hang", "restart"] {
+            check(effect, "{}", None);
+        }
+    }
+
+    #[test]
+    fn workers_that_wait_for_calls_are_counted_at_the_worst() {
+        let holding = |holds, policy: &str| {
+            let loads = loads_under("hang", holds, "20ms", "{}", policy);
+            assert_eq!(loads[1].holding, None, "it calls nobody");
+            loads[0].holding
+        };
+        let policy = "{attempt_timeout: 2s, retry: {max_attempts: 3, backoff: {constant: 1s}, jitter: none}}";
+        let found = holding(true, policy).unwrap();
+        // Three attempts of 2 s and two waits of 1 s, 1 ms of its own, 25 times a second.
+        assert!((found.workers_needed.unwrap() - 25.0 * 8.001).abs() < 1e-6, "{found:?}");
+        assert_eq!(found.workers, 40);
+        assert_eq!(holding(false, policy), None);
+        let for_ever = "{attempt_timeout: 2s, retry: {max_attempts: unlimited}}";
+        assert_eq!(holding(true, for_ever).unwrap().workers_needed, None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::lint::explain::Explanation;
 use crate::lint::explain::PolicyCase;
+use crate::lint::load::Holding;
 use crate::lint::load::LoadClass;
 use crate::lint::load::ServiceLoad;
 use crate::lint::worst_case::Attempts;
@@ -114,6 +115,35 @@ fn load(out: &mut String, service: &ServiceLoad) {
             ),
         );
     }
+    if let Some(held) = &service.holding {
+        line(out, &format!("  {}", holding(held)));
+    }
+}
+
+/// What waiting for calls can take.
+fn holding(held: &Holding) -> String {
+    let there = match held.workers {
+        1 => "there is 1".to_owned(),
+        workers => format!("there are {workers}"),
+    };
+    match (held.workers_needed, held.longest.open_ended) {
+        (None, _) => format!(
+            "Workers wait for calls that can go on for ever: no number of workers would be enough; \
+             {there}."
+        ),
+        (Some(_), true) if held.longest.span.is_zero() => format!(
+            "Workers wait for calls without a timeout: no number of workers is surely enough; {there}."
+        ),
+        (Some(needed), open_ended) => {
+            let more = if open_ended { "more than " } else { "" };
+            format!(
+                "Workers wait for calls: if every call took its longest ({}), {more}{} workers would \
+                 be needed; {there}.",
+                rounded(held.longest.span),
+                number(needed.ceil()),
+            )
+        }
+    }
 }
 
 fn edge(out: &mut String, call: &EdgeCase) {
@@ -209,4 +239,23 @@ fn rounded(span: Duration) -> String {
         step *= 10;
     }
     Duration::from_nanos(span.as_nanos().saturating_add(step / 2) / step * step).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lint::worst_case::LongestCall;
+
+    use super::*;
+
+    #[test]
+    fn workers_at_the_worst_stand_against_those_there_are() {
+        let span = Duration::from_secs(8);
+        let longest = LongestCall { span, open_ended: false };
+        let held = Holding { longest, workers_needed: Some(200.2), workers: 40 };
+        let text = "Workers wait for calls: if every call took its longest (8s), 201 workers would be \
+                    needed; there are 40.";
+        assert_eq!(holding(&held), text);
+        let endless = Holding { workers_needed: None, workers: 1, ..held };
+        assert!(holding(&endless).ends_with("no number of workers would be enough; there is 1."));
+    }
 }

@@ -141,9 +141,11 @@ pub struct LongestCall {
 }
 
 impl LongestCall {
-    const NOTHING: Self = Self { span: Duration::ZERO, open_ended: false };
+    /// Nothing goes on.
+    pub(super) const NOTHING: Self = Self { span: Duration::ZERO, open_ended: false };
 
-    fn then(self, other: Self) -> Self {
+    /// One after the other.
+    pub(super) fn then(self, other: Self) -> Self {
         Self {
             span: self.span.saturating_add(other.span),
             open_ended: self.open_ended || other.open_ended,

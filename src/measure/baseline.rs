@@ -8,7 +8,7 @@
 //! Stretches in which nothing was offered (a pause in the schedule, everything shed, every client
 //! of a closed loop waiting) say nothing: for them the verdict of the stretch before stands.
 //!
-//! Source: validation §3.1.
+//! Source: docs/model.md, "Judging a run".
 
 use std::ops::Range;
 

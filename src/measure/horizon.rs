@@ -9,7 +9,7 @@
 //! waits of one path are added up layer by layer; where attempts are unlimited, the longest of the
 //! first ten waits counts; a worker that is held counts as busy for the undisturbed time of its calls; closed
 //! clients ask as if answers came at once.
-//! Source: validation §2 (fluid checks) and §3.2 (horizon rule).
+//! Source: fluid limits of queues; docs/model.md, "Judging a run".
 
 use crate::policy::budget::BudgetConfig;
 use crate::policy::stack::Policy;

@@ -26,7 +26,7 @@ use crate::units::SimTime;
 /// Runs `model` once under the keys `(seed, replication)` and leaves its record.
 ///
 /// # Errors
-/// As [`engine::observe`].
+/// As [`engine::observe()`].
 pub fn simulate(
     model: &Model,
     seed: u64,
@@ -47,6 +47,8 @@ pub struct Recorder {
     window_start: SimTime,
     populations: Vec<PopulationWindow>,
     services: Vec<ServiceWindow>,
+    /// Attempts that reached each service, by reason.
+    reached: Vec<[u32; 4]>,
     edges: Vec<EdgeWindow>,
     verdicts: Vec<Verdicts>,
     series: Series,
@@ -69,6 +71,7 @@ impl Recorder {
             window_start: SimTime::ZERO,
             populations: vec![PopulationWindow::default(); populations],
             services: vec![ServiceWindow::default(); services],
+            reached: vec![[0; 4]; services],
             edges: vec![EdgeWindow::default(); edges],
             verdicts: vec![Verdicts::default(); populations],
             series: Series {
@@ -178,13 +181,8 @@ impl Observer for Recorder {
 
     #[inline]
     fn reached(&mut self, _now: SimTime, service: usize, reason: Reason) {
-        let row = &mut self.services[service];
-        match reason {
-            Reason::First => row.first += 1,
-            Reason::AfterTimeout => row.retry_after_timeout += 1,
-            Reason::AfterRefusal => row.retry_after_refusal += 1,
-            Reason::AfterError => row.retry_after_error += 1,
-        }
+        // By number: which reason it is nobody can guess, and a wrong guess is dear.
+        self.reached[service][reason as usize] += 1;
     }
 
     #[inline]
@@ -217,6 +215,13 @@ impl Observer for Recorder {
     }
 
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {
+        for (row, reached) in self.services.iter_mut().zip(&mut self.reached) {
+            let reached = std::mem::take(reached);
+            row.first = reached[Reason::First as usize];
+            row.retry_after_timeout = reached[Reason::AfterTimeout as usize];
+            row.retry_after_refusal = reached[Reason::AfterRefusal as usize];
+            row.retry_after_error = reached[Reason::AfterError as usize];
+        }
         for (row, level) in self.services.iter_mut().zip(services) {
             row.busy_ns = level.busy_ns;
             row.waiting = level.waiting;

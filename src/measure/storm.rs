@@ -10,7 +10,7 @@
 //! its measured time.
 //!
 //! Invariant: a run is unaffected or recovered if and only if its recovery time was seen.
-//! Source: validation §3.1 and §3.2.
+//! Source: docs/model.md, "Judging a run".
 
 use std::ops::Range;
 

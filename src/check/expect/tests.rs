@@ -193,9 +193,9 @@ fn a_horizon_that_is_too_short_decides_nothing_about_recovery() {
         ExpectedMeasure::RecoveryMedian,
         ExpectedMeasure::RecoveryRestrictedMean,
     ];
-    let expect = of_recovery.into_iter().flat_map(|measure| {
-        [(measure.clone(), AtLeast(0.5)), (measure, AtMost(0.5))]
-    });
+    let expect = of_recovery
+        .into_iter()
+        .flat_map(|measure| [(measure.clone(), AtLeast(0.5)), (measure, AtMost(0.5))]);
     let expect: Vec<_> = expect.collect();
     for stuck in [0, 40] {
         // 110 s and 100 s to watch: 210 s would do.

@@ -163,7 +163,9 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
         views.iter().map(|view| view.summary.recovery_time_s.restricted_mean).collect();
     let unit = TimeUnit::for_span(largest(&recovery));
     let tau = views.iter().find_map(|view| view.summary.recovery_time_s.tau);
-    let cut = tau.filter(|tau| *tau > 0.0 && any_stuck(views)).map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
+    let cut = tau
+        .filter(|tau| *tau > 0.0 && any_stuck(views))
+        .map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
     let in_units = |value: Option<f64>| value.map(|value| value / unit.seconds);
     let recovery: Vec<_> = recovery
         .iter()

@@ -108,8 +108,14 @@ fn recovery(view: &View<'_>) -> Option<String> {
     }
     let (model, time) = (view.model(), &view.summary.recovery_time_s);
     let runs = view.result.runs.len();
-    let mut back: Vec<f64> =
-        view.result.runs.iter().map(|run| run.recovery).filter(|it| it.happened).map(|it| it.time_s).collect();
+    let mut back: Vec<f64> = view
+        .result
+        .runs
+        .iter()
+        .map(|run| run.recovery)
+        .filter(|it| it.happened)
+        .map(|it| it.time_s)
+        .collect();
     back.sort_by(f64::total_cmp);
     let half = match (time.median.estimate, time.tau) {
         (None, _) if back.is_empty() && view.too_short() => {
@@ -118,7 +124,11 @@ fn recovery(view: &View<'_>) -> Option<String> {
         // The time that half of all runs need says little where some never come back.
         _ if !back.is_empty() && back.len() < runs => {
             let half = words::within(model, back[(back.len() - 1) / 2]);
-            format!("{} of {} recovered, half of these {half}", back.len(), counted(runs as u64, "run"))
+            format!(
+                "{} of {} recovered, half of these {half}",
+                back.len(),
+                counted(runs as u64, "run")
+            )
         }
         (Some(median), _) => format!("Half of the runs recover {}", words::within(model, median)),
         (None, Some(tau)) => {
@@ -127,7 +137,9 @@ fn recovery(view: &View<'_>) -> Option<String> {
         (None, None) => return None,
     };
     let mean = time.restricted_mean.estimate.zip(time.tau);
-    let mean = mean.map_or(String::new(), |(mean, tau)| format!("; the mean is {}", mean_time(view, mean, tau)));
+    let mean = mean.map_or(String::new(), |(mean, tau)| {
+        format!("; the mean is {}", mean_time(view, mean, tau))
+    });
     Some(format!("{half}{mean}."))
 }
 
@@ -159,7 +171,9 @@ fn after_action(view: &View<'_>) -> Option<String> {
     let median = view.summary.recovery_after_action_s.as_ref()?.median.estimate?;
     let which = match runs.len() {
         all if all == down => "half of the runs recover".to_owned(),
-        all => format!("of the {down} of {all} runs that were down at the first action, half recover"),
+        all => {
+            format!("of the {down} of {all} runs that were down at the first action, half recover")
+        }
     };
     let after = words::within(view.model(), median);
     let of = if runs.len() == down { "the first action" } else { "it" };

@@ -16,7 +16,7 @@ use crate::scenario::tree::Node;
 use crate::scenario::tree::Value;
 use crate::units::Duration;
 
-/// The findings by name (validation.md §3.3).
+/// The findings by name.
 const FINDINGS: [(&str, &str); 5] = [
     ("overloaded", "overloaded"),
     ("safe", "safe"),

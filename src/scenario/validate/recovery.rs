@@ -1,6 +1,6 @@
 //! `run: recovery`: the yardstick of recovery, from the system where it is not set by hand.
 //!
-//! Source: validation.md §3.1.
+//! Source: docs/model.md, "Judging a run".
 
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Problems;

@@ -16,7 +16,7 @@ schema: 1
 name: pause
 about: A database pauses for five seconds.
 source: made up for tests
-run: { horizon: 3min, warm_up: 30s, window: 1s, replications: 3, seed: 7 }
+run: { horizon: 6min, warm_up: 30s, window: 1s, replications: 3, seed: 7 }
 clients:
   web: { population: 20, arrivals: { poisson: 40/s }, calls: shop, policy: once }
 services:

@@ -70,7 +70,7 @@ pub(super) enum Command {
 #[derive(Clone, Debug, Args)]
 pub(super) struct Runs {
     /// Replications of each variant, instead of the scenario's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) replications: Option<u32>,
     /// Seed, instead of the scenario's.
     #[arg(long, value_name = "N")]

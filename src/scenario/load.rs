@@ -218,6 +218,13 @@ fn check_keys(entry: &Entry, problems: &mut Problems) -> String {
             _ => {} // Unknown in a scenario, too: noted there.
         }
     }
+    if let Some(run) = node.get("run").filter(|run| run.is_null()) {
+        problems.push_with(
+            run.place,
+            "a variant cannot remove `run`",
+            "name the settings that change; seed and replications stay as they are",
+        );
+    }
     // Variants are compared run by run: same seeds, same number of runs.
     for fixed in ["seed", "replications"] {
         let run = node.get("run").map(Node::entries).unwrap_or_default();

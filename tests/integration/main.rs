@@ -5,6 +5,7 @@ mod analysis;
 mod cli;
 mod determinism;
 mod documents;
+mod hostile;
 mod invariants;
 mod lab;
 mod limits;

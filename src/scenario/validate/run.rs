@@ -11,6 +11,8 @@ use crate::scenario::reader::Spanned;
 use crate::units::Duration;
 use crate::units::Share;
 
+/// Simulated time of one run, warm-up included: 50 years. The clock of a run ends at 73.
+const LONGEST_RUN: Duration = Duration::from_secs(18_250 * 86_400);
 /// Windows of one run: each costs memory in every series.
 const MOST_WINDOWS: u64 = 1_000_000;
 
@@ -28,6 +30,13 @@ pub(super) fn settings(written: &WrittenRun, problems: &mut Problems) -> RunSett
     };
     check_whole("the horizon", horizon, window, at(written.horizon), problems);
     check_whole("the warm-up", warm_up, window, at(written.warm_up), problems);
+    if horizon.saturating_add(warm_up) > LONGEST_RUN {
+        problems.push_with(
+            at(written.horizon),
+            "horizon and warm-up are too long",
+            format!("together they may last up to {LONGEST_RUN}"),
+        );
+    }
     let windows = horizon.saturating_add(warm_up).as_nanos() / window.as_nanos().max(1);
     if windows > MOST_WINDOWS {
         problems.push_with(

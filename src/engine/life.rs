@@ -1,7 +1,8 @@
 //! The road a request takes, from birth to verdict.
 //!
 //! Read `step` from top to bottom to follow one request; every arm leads to a method named after
-//! what it does. The asking side of the road is in `life/asking.rs`, the answering side in
+//! what it does. The asking side of the road is in `life/asking.rs`, the way of an outcome back
+//! outwards in `life/settling.rs`, the answering side in
 //! `life/answering.rs`, disturbances and what people do in `life/control.rs`. The rules R1 to R13
 //! of the model are marked where they are decided.
 
@@ -9,6 +10,8 @@ mod answering;
 mod asking;
 mod closing;
 mod control;
+mod holding;
+mod settling;
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;

@@ -1,0 +1,279 @@
+//! An outcome walks the layers of a policy outwards: a retry follows, or the call is over.
+
+use crate::engine::caller::Call;
+use crate::engine::caller::Flags;
+use crate::engine::caller::NOBODY;
+use crate::engine::event::Kind;
+use crate::engine::life::LONGEST_CHAIN;
+use crate::engine::life::Life;
+use crate::engine::life::Stage;
+use crate::engine::life::asking::gone;
+use crate::engine::observe::Cause;
+use crate::engine::observe::LimitKind;
+use crate::engine::observe::Observer;
+use crate::engine::observe::Reason;
+use crate::engine::plan::EdgePlan;
+use crate::engine::plan::RetryPlan;
+use crate::policy::breaker::Settled;
+use crate::policy::outcome::Class;
+use crate::policy::stack::Layer;
+use crate::random::Purpose;
+use crate::scenario::model::Cancellation;
+use crate::units::Duration;
+use crate::units::SimTime;
+
+impl<'p, O: Observer> Life<'p, O> {
+    /// The attempt that is out has an outcome.
+    #[inline(always)]
+    pub(super) fn settle_from_inside(&mut self, slot: u32, outcome: Result<(), Class>) {
+        let call = &mut self.calls[slot];
+        call.attempt = NOBODY;
+        let layers = call.edge.layers.len();
+        self.settle(slot, layers, outcome);
+    }
+
+    /// R10: an outcome walks the layers outwards, from below layer `from`.
+    pub(super) fn settle(&mut self, slot: u32, from: usize, outcome: Result<(), Class>) {
+        let call = &mut self.calls[slot];
+        let (edge, parent) = (call.edge, call.parent);
+        let decision = if edge.is_plain {
+            let timer = std::mem::take(&mut call.timer);
+            if timer != 0 {
+                self.calendar.take_back(edge.ring, timer);
+            }
+            self.decide(slot, edge, outcome)
+        } else {
+            self.settle_layers(slot, edge, from, outcome)
+        };
+        let cause = match decision {
+            Decision::Wait(wait) => return self.back_off(slot, edge, wait, outcome),
+            Decision::End(cause) => cause,
+        };
+        self.calls.free(slot);
+        match parent.slot() {
+            Ok(request) => {
+                let cause = |class| cause.unwrap_or(cause_of(class));
+                self.end_request(request, outcome.map_err(cause));
+            }
+            Err(attempt) => self.handler_hears(attempt, outcome),
+        }
+    }
+
+    /// The walk outwards through any layers, up to a retry that is granted.
+    #[inline(never)]
+    fn settle_layers(
+        &mut self,
+        slot: u32,
+        edge: &EdgePlan,
+        from: usize,
+        outcome: Result<(), Class>,
+    ) -> Decision {
+        let mut cause = None;
+        for layer in edge.layers[..from].iter().rev() {
+            match layer {
+                Layer::AttemptTimeout => {
+                    let timer = std::mem::take(&mut self.calls[slot].timer);
+                    self.calendar.take_back(edge.ring, timer);
+                }
+                Layer::Breaker => self.settle_breaker(slot, outcome),
+                Layer::Retry => match self.decide(slot, edge, outcome) {
+                    Decision::End(end) => cause = end,
+                    wait @ Decision::Wait(_) => return wait,
+                },
+                Layer::Timeout => self.memories[slot as usize].timer = 0,
+                Layer::Bulkhead => self.leave_bulkhead(slot),
+            }
+        }
+        Decision::End(cause)
+    }
+
+    /// R10: what the retry layer makes of an outcome.
+    #[inline(always)]
+    fn decide(&mut self, slot: u32, edge: &EdgePlan, outcome: Result<(), Class>) -> Decision {
+        let Some(retry) = &edge.retry else { return Decision::End(None) };
+        if let Some(budget) = &retry.budget {
+            self.tell_budget(slot, budget, outcome);
+        }
+        let Err(class) = outcome else { return Decision::End(None) };
+        self.audit.failures += 1;
+        if !retry.on.contains(class) {
+            let cause = cause_of(class);
+            let not_local = cause == Cause::Attempts;
+            return Decision::End(Some(if not_local { Cause::NotRetried } else { cause }));
+        }
+        let Call { key, tries, parent, .. } = self.calls[slot];
+        if tries >= retry.max_attempts {
+            return Decision::End(Some(Cause::Attempts));
+        }
+        let wait = self.wait_before_retry(slot, key, tries, retry);
+        let at = self.calendar.now() + wait;
+        let too_late = (edge.timeout != Duration::MAX
+            && at >= self.memories[slot as usize].ends_at)
+            || (self.has_deadlines && at >= self.deadline_of(parent));
+        if too_late {
+            return Decision::End(Some(Cause::Time));
+        }
+        if let Some(budget) = &retry.budget
+            && !self.withdraw(slot, budget)
+        {
+            return Decision::End(Some(Cause::Budget));
+        }
+        Decision::Wait(wait)
+    }
+
+    /// How long the next try is to wait.
+    #[inline(always)]
+    fn wait_before_retry(
+        &mut self,
+        slot: u32,
+        key: u64,
+        tries: u32,
+        retry: &RetryPlan,
+    ) -> Duration {
+        let known = retry.windows.get(tries as usize - 1);
+        if let Some(window) = known
+            && retry.rigid
+        {
+            return *window;
+        }
+        let draw = self.keys.draw(Purpose::Backoff, key, tries);
+        match known {
+            Some(window) => retry.backoff.spread(*window, draw),
+            None if retry.decorrelated => {
+                let memory = &mut self.memories[slot as usize];
+                let wait = retry.backoff.wait(tries, memory.previous_wait, draw);
+                memory.previous_wait = Some(wait);
+                wait
+            }
+            None => retry.backoff.wait(tries, None, draw),
+        }
+    }
+
+    /// Exactly one next try is scheduled.
+    #[inline(always)]
+    fn back_off(&mut self, slot: u32, edge: &EdgePlan, wait: Duration, outcome: Result<(), Class>) {
+        let now = self.calendar.now();
+        let timer = self.calendar.after(wait, Kind::RetryDue, slot);
+        if wait.is_zero() {
+            self.count_chain(slot, now);
+        }
+        let record = &mut self.calls[slot];
+        record.timer = timer;
+        record.flags.set(Flags::BACKING_OFF);
+        if let Err(class) = outcome {
+            record.reason = Reason::after(class);
+        }
+        self.audit.granted += 1;
+        self.observer.backs_off(now, edge.index, wait);
+        self.edge_levels[edge.index].enter(now);
+    }
+
+    /// A try follows the last without a wait: so many in a row without a step in time are a loop.
+    fn count_chain(&mut self, slot: u32, now: SimTime) {
+        if let Some(memory) = self.memories.get_mut(slot as usize) {
+            memory.chain = if memory.chained_at == now { memory.chain + 1 } else { 1 };
+            memory.chained_at = now;
+            if memory.chain > LONGEST_CHAIN {
+                self.stopped_by = Some(LimitKind::NoProgress);
+            }
+        }
+    }
+
+    /// A back-off is over.
+    pub(super) fn retry(&mut self, slot: u32) {
+        let call = &mut self.calls[slot];
+        call.timer = 0;
+        call.tries += 1;
+        call.flags.take(Flags::BACKING_OFF);
+        let call = *call;
+        self.audit.retried += 1;
+        self.edge_levels[call.edge.index].leave(self.calendar.now());
+        self.walk(slot, call, call.edge.retry_at + 1);
+    }
+
+    /// The time of an attempt has run out: the caller stops listening for it.
+    pub(super) fn time_out_attempt(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        self.observer.timed_out(self.calendar.now(), call.edge.index);
+        self.calls[slot].timer = 0;
+        self.abandon_attempt(slot, true);
+        let at = call.edge.attempt_timeout_at;
+        self.release_inside(slot, at + 1);
+        self.settle(slot, at, Err(Class::Timeout));
+    }
+
+    /// The time of a whole call has run out.
+    pub(super) fn time_out_call(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        self.memories[slot as usize].timer = 0;
+        self.abandon_attempt(slot, true);
+        let at = call.edge.position(Layer::Timeout);
+        self.release_inside(slot, at + 1);
+        self.settle(slot, at, Err(Class::DeadlinePassed));
+    }
+
+    /// A call ends because whoever made it is no more, or was told to stop. `tell`: the callee
+    /// hears of it.
+    pub(super) fn abort_call(&mut self, slot: u32, tell: bool) {
+        self.abandon_attempt(slot, tell);
+        self.release_inside(slot, 0);
+        self.calls.free(slot);
+    }
+
+    /// Nobody waits for the call's attempt any more. R9: the server learns of it only where it is
+    /// told.
+    pub(super) fn abandon_attempt(&mut self, slot: u32, tell: bool) {
+        let attempt = std::mem::replace(&mut self.calls[slot].attempt, NOBODY);
+        if attempt == NOBODY {
+            return;
+        }
+        let edge = self.calls[slot].edge;
+        let cancellation = self.servers[edge.target].settings.cancellation;
+        let told = tell && cancellation != Cancellation::None;
+        self.attempts[attempt].caller = if told && self.attempts[attempt].stage != Stage::Replying {
+            let key = self.attempts[attempt].key;
+            let latency = self.latency(edge, Purpose::CancelLatency, key);
+            gone(self.calendar.after(latency, Kind::CancelArrives, attempt))
+        } else {
+            NOBODY
+        };
+    }
+
+    /// Gives back what the layers from `from` inwards hold, without an outcome.
+    pub(super) fn release_inside(&mut self, slot: u32, from: usize) {
+        let call = self.calls[slot];
+        for layer in call.edge.layers[from..].iter().rev() {
+            match layer {
+                Layer::AttemptTimeout => self.calls[slot].timer = 0,
+                Layer::Timeout => self.memories[slot as usize].timer = 0,
+                Layer::Breaker => self.settle_permit(slot, Settled::Ignored),
+                Layer::Bulkhead => self.leave_bulkhead(slot),
+                Layer::Retry => {
+                    if self.calls[slot].flags.take(Flags::BACKING_OFF) {
+                        self.calls[slot].timer = 0;
+                        self.audit.cut_short += 1;
+                        self.edge_levels[call.edge.index].leave(self.calendar.now());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the retry layer decides.
+enum Decision {
+    /// Another try, after this wait.
+    Wait(Duration),
+    /// The call ends; the cause, where the retry layer knows it.
+    End(Option<Cause>),
+}
+
+/// Why a call fails whose last outcome nobody retries.
+fn cause_of(class: Class) -> Cause {
+    match class {
+        Class::BreakerOpen => Cause::Breaker,
+        Class::BulkheadFull => Cause::Bulkhead,
+        Class::DeadlinePassed => Cause::Time,
+        _ => Cause::Attempts,
+    }
+}

@@ -15,6 +15,9 @@ use crate::units::Duration;
 use crate::units::SECOND;
 use crate::units::SimTime;
 
+/// So many areas are drawn at once.
+const AHEAD: usize = 16;
+
 /// A straight piece of the rate, in arrivals per nanosecond.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -33,9 +36,11 @@ pub(super) struct Arrivals {
     piece_from: f64,
     /// Where the process stands, in nanoseconds, not rounded.
     at: f64,
-    drawn: u32,
-    /// The area to the arrival after the next, drawn ahead so that nothing waits for it.
-    ahead: f64,
+    /// Arrivals whose areas have been used.
+    used: u32,
+    /// The areas up to the coming arrivals, drawn ahead: draws of one batch overlap in the
+    /// processor, and nothing waits for them.
+    ahead: [f64; AHEAD],
     /// The next arrival of the process.
     next: SimTime,
     /// Bursts not yet over: when, and how many requests are left of it; the next one last.
@@ -56,14 +61,12 @@ impl Arrivals {
             piece: 0,
             piece_from: 0.0,
             at: 0.0,
-            drawn: 0,
-            ahead: 0.0,
+            used: 0,
+            ahead: [1.0; AHEAD],
             next: SimTime::ZERO,
             bursts,
         };
-        arrivals.ahead = arrivals.draw(keys);
-        arrivals.next = arrivals.find_next();
-        arrivals.ahead = arrivals.draw(keys);
+        arrivals.next = arrivals.find_next(keys);
         arrivals
     }
 
@@ -88,25 +91,31 @@ impl Arrivals {
             }
             return;
         }
-        self.next = self.find_next();
-        self.ahead = self.draw(keys);
+        self.next = self.find_next(keys);
     }
 
     /// The area under the rate from one arrival to the next.
-    #[inline]
-    fn draw(&mut self, keys: &Keys) -> f64 {
-        let number = self.drawn;
-        self.drawn += 1;
-        match self.process {
-            Process::Even => 1.0,
-            Process::Poisson => keys.exponential(Purpose::Arrival, self.population, number),
+    #[inline(always)]
+    fn area(&mut self, keys: &Keys) -> f64 {
+        let place = self.used as usize % AHEAD;
+        if place == 0 && self.process == Process::Poisson {
+            self.draw_ahead(keys);
+        }
+        self.used += 1;
+        self.ahead[place]
+    }
+
+    #[inline(never)]
+    fn draw_ahead(&mut self, keys: &Keys) {
+        for (area, number) in self.ahead.iter_mut().zip(self.used..) {
+            *area = keys.exponential(Purpose::Arrival, self.population, number);
         }
     }
 
-    /// The moment at which the area ahead is used up.
+    /// The moment at which the next area is used up.
     #[inline]
-    fn find_next(&mut self) -> SimTime {
-        let mut area = self.ahead;
+    fn find_next(&mut self, keys: &Keys) -> SimTime {
+        let mut area = self.area(keys);
         loop {
             let Some(piece) = self.pieces.get(self.piece) else { return SimTime::NEVER };
             let rate = piece.start + piece.slope * (self.at - self.piece_from);

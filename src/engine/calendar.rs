@@ -41,7 +41,7 @@ pub(super) struct Calendar {
     alone: Event,
     lanes: [VecDeque<(u32, u32)>; CLASSES],
     rings: Vec<VecDeque<Event>>,
-    /// The smallest head of a ring, and whose it is.
+    /// The smallest head of a ring, and whose it is; it may have been taken back since.
     ring_head: Event,
     ring_of_head: usize,
     wheel: Wheel,
@@ -159,15 +159,22 @@ impl Calendar {
         }
     }
 
-    /// A timeout is no longer awaited. If it is the last of its ring it is taken back at once: an
-    /// attempt that is turned away in no time leaves nothing behind. Any other stays, and is stale
-    /// when its turn comes.
+    /// A timeout is no longer awaited: what is stale at either end of its ring is taken back, so
+    /// that few timeouts are met when their turn comes. `is_awaited` tells of any event of a ring.
     #[inline(always)]
-    pub(super) fn take_back(&mut self, ring: RingId, sequence: u32) {
+    pub(super) fn take_back(
+        &mut self,
+        ring: RingId,
+        sequence: u32,
+        is_awaited: impl Fn(Event) -> bool,
+    ) {
         let ring = &mut self.rings[ring.0 as usize];
-        // The head stays where it is: `head` may be cached from it.
-        if ring.len() > 1 && ring.back().is_some_and(|last| last.sequence() == sequence) {
+        if ring.back().is_some_and(|last| last.sequence() == sequence) {
             ring.pop_back();
+            self.counts.taken_back += 1;
+        }
+        while ring.front().is_some_and(|first| !is_awaited(*first)) {
+            ring.pop_front();
             self.counts.taken_back += 1;
         }
     }
@@ -194,10 +201,10 @@ impl Calendar {
             self.pop_ring();
             self.wheel.first()
         } else {
+            self.counts.popped += 1;
             self.wheel.pop()
         };
         self.head = next.min(self.ring_head);
-        self.counts.popped += 1;
         debug_assert!(head.nanos() >= self.now, "the clock never goes back");
         self.now = head.nanos();
         Some(head)
@@ -294,9 +301,14 @@ impl Calendar {
         self.sequence
     }
 
+    /// The head of the rings is taken out, if it has not been taken back meanwhile.
     #[inline(always)]
     fn pop_ring(&mut self) {
-        self.rings[self.ring_of_head].pop_front();
+        let ring = &mut self.rings[self.ring_of_head];
+        if ring.front().is_some_and(|first| first.sequence() == self.ring_head.sequence()) {
+            ring.pop_front();
+            self.counts.popped += 1;
+        }
         self.ring_head = Event::NONE;
         for (id, ring) in self.rings.iter().enumerate() {
             if let Some(&first) = ring.front()

@@ -71,7 +71,9 @@ struct Attempt {
     /// Names its draws.
     key: u64,
     arrived_at: SimTime,
-    started_at: SimTime,
+    /// While it waits: the random bits that decide its work, drawn ahead, or `NOT_DRAWN`. From
+    /// then on: when its work began, in nanoseconds.
+    luck_or_start: u64,
     /// The call that waits for it; see `asking::is_gone` for when nobody does.
     caller: u32,
     /// The call its handler waits for.
@@ -89,6 +91,17 @@ struct Attempt {
     reason: Reason,
     /// What the reply carries.
     failure: Option<Class>,
+}
+
+/// In place of random bits: nothing drawn yet. Were it drawn, it would only be drawn again.
+const NOT_DRAWN: u64 = 0;
+
+impl Attempt {
+    /// When its work began, if it has.
+    #[inline(always)]
+    fn started_at(&self) -> SimTime {
+        SimTime::from_nanos(self.luck_or_start)
+    }
 }
 
 /// Where an attempt is.

@@ -89,8 +89,14 @@ impl Keys {
     /// request, or a key derived from it with [`mix`].
     #[inline]
     pub fn draw(&self, purpose: Purpose, entity: u64, index: u32) -> Draw {
+        Draw::from_bits(self.bits(purpose, entity, index))
+    }
+
+    /// The bits that [`Keys::draw`] makes its number of.
+    #[inline]
+    pub const fn bits(&self, purpose: Purpose, entity: u64, index: u32) -> u64 {
         let [bits, _] = self.block(entity, (index as u64) << 8 | purpose as u64);
-        Draw::from_bits(bits)
+        bits
     }
 
     /// A draw from the exponential distribution of mean 1.

@@ -6,6 +6,7 @@ use crate::engine::caller::Parent;
 use crate::engine::event::Kind;
 use crate::engine::life::Attempt;
 use crate::engine::life::Life;
+use crate::engine::life::NOT_DRAWN;
 use crate::engine::life::Stage;
 use crate::engine::life::asking::is_gone;
 use crate::engine::life::call_key;
@@ -92,7 +93,7 @@ impl<'p, O: Observer> Life<'p, O> {
             self.work(slot, service);
         } else {
             self.servers[service].enqueue(replica, slot);
-            self.attempts[slot].stage = Stage::Waiting;
+            self.wait(slot, service, attempt.key);
         }
         let server = &self.servers[service];
         if let Some(overload) = &server.settings.overload
@@ -100,6 +101,18 @@ impl<'p, O: Observer> Life<'p, O> {
         {
             self.crash(service, replica);
         }
+    }
+
+    /// R5: an attempt waits. What decides its work is drawn meanwhile: no worker waits for that.
+    #[inline(always)]
+    fn wait(&mut self, slot: u32, service: usize, key: u64) {
+        let bits = match self.service(service).work.as_constant() {
+            Some(_) => NOT_DRAWN,
+            None => self.keys.bits(Purpose::Work, key, 0),
+        };
+        let attempt = &mut self.attempts[slot];
+        attempt.stage = Stage::Waiting;
+        attempt.luck_or_start = bits;
     }
 
     /// R7: a worker takes an attempt up.
@@ -111,6 +124,9 @@ impl<'p, O: Observer> Life<'p, O> {
         let work = &server.settings.work;
         let span = match work.as_constant() {
             Some(span) => span,
+            None if attempt.luck_or_start != NOT_DRAWN => {
+                work.sample(Draw::from_bits(attempt.luck_or_start))
+            }
             None => work.sample(self.keys.draw(Purpose::Work, attempt.key, 0)),
         };
         let factor = server.work_factor(now, u32::from(attempt.replica));
@@ -118,7 +134,7 @@ impl<'p, O: Observer> Life<'p, O> {
         server.count_wait(now, attempt.arrived_at);
         self.observer.started(now, service, attempt.arrived_at);
         attempt.stage = Stage::Working;
-        attempt.started_at = now;
+        attempt.luck_or_start = now.as_nanos();
         attempt.work_ends = self.calendar.after(span, Kind::WorkEnds, slot);
         if self.has_patience {
             self.end_patience(slot);
@@ -167,7 +183,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let service = attempt.service as usize;
         let settings = self.service(service);
         let wasted = !self.is_awaited(slot);
-        self.observer.worked(now, service, now.since(attempt.started_at), wasted);
+        self.observer.worked(now, service, now.since(attempt.started_at()), wasted);
         self.attempts[slot].work_ends = 0;
         if let Some(class) = self.error(settings, service, attempt.key) {
             return self.answer(slot, service, true, Err(class));
@@ -307,7 +323,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 }
             }
             Stage::Working if full => {
-                let started_at = self.attempts[slot].started_at;
+                let started_at = self.attempts[slot].started_at();
                 self.observer.worked(now, service, now.since(started_at), true);
                 self.attempts[slot].work_ends = 0;
                 self.leave(slot, service, true);
@@ -371,7 +387,7 @@ impl<'p, O: Observer> Life<'p, O> {
             let with_worker = stage == Stage::Working || holds_worker;
             if stage == Stage::Working {
                 let now = self.calendar.now();
-                let started_at = self.attempts[slot].started_at;
+                let started_at = self.attempts[slot].started_at();
                 let wasted = !self.is_awaited(slot);
                 self.observer.worked(now, service, now.since(started_at), wasted);
                 self.attempts[slot].work_ends = 0;

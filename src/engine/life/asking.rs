@@ -11,6 +11,7 @@ use crate::engine::caller::Parent;
 use crate::engine::event::Kind;
 use crate::engine::life::Attempt;
 use crate::engine::life::Life;
+use crate::engine::life::NOT_DRAWN;
 use crate::engine::life::Stage;
 use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
@@ -161,7 +162,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let attempt = Attempt {
             key,
             arrived_at: now,
-            started_at: now,
+            luck_or_start: NOT_DRAWN,
             caller: slot,
             child: NOBODY,
             work_ends: 0,

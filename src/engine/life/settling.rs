@@ -3,6 +3,7 @@
 use crate::engine::caller::Call;
 use crate::engine::caller::Flags;
 use crate::engine::caller::NOBODY;
+use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::LONGEST_CHAIN;
 use crate::engine::life::Life;
@@ -39,7 +40,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let decision = if edge.is_plain {
             let timer = std::mem::take(&mut call.timer);
             if timer != 0 {
-                self.calendar.take_back(edge.ring, timer);
+                self.take_back_timer(edge, timer);
             }
             self.decide(slot, edge, outcome)
         } else {
@@ -59,6 +60,14 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
+    /// The timer of an attempt is no longer awaited.
+    #[inline(always)]
+    fn take_back_timer(&mut self, edge: &EdgePlan, timer: u32) {
+        let calls = &self.calls;
+        let is_awaited = |event: Event| calls[event.slot()].timer == event.sequence();
+        self.calendar.take_back(edge.ring, timer, is_awaited);
+    }
+
     /// The walk outwards through any layers, up to a retry that is granted.
     #[inline(never)]
     fn settle_layers(
@@ -73,7 +82,7 @@ impl<'p, O: Observer> Life<'p, O> {
             match layer {
                 Layer::AttemptTimeout => {
                     let timer = std::mem::take(&mut self.calls[slot].timer);
-                    self.calendar.take_back(edge.ring, timer);
+                    self.take_back_timer(edge, timer);
                 }
                 Layer::Breaker => self.settle_breaker(slot, outcome),
                 Layer::Retry => match self.decide(slot, edge, outcome) {

@@ -8,6 +8,7 @@ use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::Layout;
 use crate::engine::plan::Plan;
+use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Permit;
@@ -17,20 +18,26 @@ use crate::policy::limiter::Bulkhead;
 use crate::units::Duration;
 use crate::units::SimTime;
 
+/// A call ends after so many tries even if its policy sets no limit.
+pub(super) const MOST_TRIES: u32 = (1 << 24) - 1;
 /// No slot.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// A request under way.
+/// A request under way: 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
-    pub(super) key: u64,
     pub(super) born_at: SimTime,
-    /// The moment after which an answer is late.
-    pub(super) deadline: SimTime,
     pub(super) client: u32,
     pub(super) population: u16,
     /// Requests of the same user, each caused by the end of the last, without a step in time.
     pub(super) chain: u16,
+}
+
+impl Linked for Request {
+    #[inline(always)]
+    fn link(&mut self) -> &mut u32 {
+        &mut self.client
+    }
 }
 
 /// Who made a call.
@@ -57,7 +64,7 @@ impl Parent {
     }
 }
 
-/// A call under way, from its first attempt to its outcome: 40 bytes.
+/// A call under way, from its first attempt to its outcome: 32 bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'p> {
     pub(super) key: u64,
@@ -68,18 +75,30 @@ pub(super) struct Call<'p> {
     pub(super) attempt: u32,
     /// The sequence number of the timer that is awaited: of the attempt, or of the back-off.
     pub(super) timer: u32,
-    /// Tries so far, those included that the caller's own policy stopped.
-    pub(super) tries: u32,
-    pub(super) flags: Flags,
-    /// Why its next attempt is sent.
-    pub(super) reason: Reason,
+    pub(super) state: CallState,
 }
 
-/// What a call holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Flags(u8);
+impl Linked for Call<'_> {
+    #[inline(always)]
+    fn link(&mut self) -> &mut u32 {
+        &mut self.attempt
+    }
+}
 
-impl Flags {
+/// How far a call has come and what it holds, in 32 bits.
+///
+/// ```text
+///  31          8  7 6   5  4          0
+/// | tries       |   | reason | flags   |
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CallState(u32);
+
+/// What a call can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flag(u32);
+
+impl Flag {
     /// A permit of the breaker.
     pub(super) const PERMIT: Self = Self(1);
     /// A place in the bulkhead.
@@ -90,20 +109,63 @@ impl Flags {
     pub(super) const BACKING_OFF: Self = Self(8);
     /// A place in the bulkhead came free for it; it goes on before anything else happens.
     pub(super) const CALLED: Self = Self(16);
+}
+
+impl CallState {
+    const REASON: u32 = 5;
+    const REASON_MASK: u32 = 3 << Self::REASON;
+    const TRIES: u32 = 8;
+    const REASONS: [Reason; 4] =
+        [Reason::First, Reason::AfterTimeout, Reason::AfterRefusal, Reason::AfterError];
+
+    /// Of a call that begins with try number `tries` and holds nothing.
+    #[inline(always)]
+    pub(super) const fn new(tries: u32) -> Self {
+        Self(tries << Self::TRIES)
+    }
+
+    /// Tries so far, those included that the caller's own policy stopped.
+    #[inline(always)]
+    pub(super) const fn tries(self) -> u32 {
+        self.0 >> Self::TRIES
+    }
+
+    /// The retry layer is reached: the first try.
+    #[inline(always)]
+    pub(super) const fn first_try(&mut self) {
+        self.0 = self.0 & ((1 << Self::TRIES) - 1) | 1 << Self::TRIES;
+    }
+
+    /// One more try; there are at most `MOST_TRIES`.
+    #[inline(always)]
+    pub(super) const fn next_try(&mut self) {
+        self.0 += 1 << Self::TRIES;
+    }
+
+    /// Why its next attempt is sent.
+    #[inline(always)]
+    pub(super) const fn reason(self) -> Reason {
+        Self::REASONS[(self.0 >> Self::REASON & 3) as usize]
+    }
 
     #[inline(always)]
-    pub(super) const fn has(self, flag: Self) -> bool {
+    pub(super) const fn set_reason(&mut self, reason: Reason) {
+        self.0 = self.0 & !Self::REASON_MASK | (reason as u32) << Self::REASON;
+    }
+
+    #[inline(always)]
+    pub(super) const fn has(self, flag: Flag) -> bool {
         self.0 & flag.0 != 0
     }
 
     #[inline(always)]
-    pub(super) const fn set(&mut self, flag: Self) {
+    pub(super) const fn set(&mut self, flag: Flag) {
         self.0 |= flag.0;
     }
 
     /// Clears a flag and says whether it was set.
     #[inline(always)]
-    pub(super) const fn take(&mut self, flag: Self) -> bool {
+    pub(super) const fn take(&mut self, flag: Flag) -> bool {
         let had = self.has(flag);
         self.0 &= !flag.0;
         had
@@ -157,9 +219,9 @@ impl Room {
     pub(super) fn call_next(&mut self, calls: &mut Slab<Call<'_>>) -> Option<u32> {
         while let Some(next) = self.line.pop_front() {
             if next.is_in_line(calls) {
-                let flags = &mut calls[next.slot].flags;
-                flags.take(Flags::IN_LINE);
-                flags.set(Flags::CALLED);
+                let state = &mut calls[next.slot].state;
+                state.take(Flag::IN_LINE);
+                state.set(Flag::CALLED);
                 return Some(next.slot);
             }
         }
@@ -179,7 +241,7 @@ impl InLine {
     /// Does the call still wait?
     pub(super) fn is_in_line(self, calls: &Slab<Call<'_>>) -> bool {
         let call = &calls[self.slot];
-        call.key == self.key && call.flags.has(Flags::IN_LINE)
+        call.key == self.key && call.state.has(Flag::IN_LINE)
     }
 }
 
@@ -259,5 +321,32 @@ impl<T> Lazy<T> {
     fn bytes(&self) -> usize {
         (self.slots.capacity() + self.indices.capacity()) * 4
             + self.states.capacity() * size_of::<T>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_as_small_as_they_say() {
+        assert_eq!((size_of::<Request>(), size_of::<Call<'_>>()), (16, 32));
+    }
+
+    #[test]
+    fn tries_reason_and_flags_do_not_touch_each_other() {
+        let mut state = CallState::new(MOST_TRIES - 1);
+        state.next_try();
+        state.set(Flag::CALLED);
+        state.set(Flag::PERMIT);
+        for reason in CallState::REASONS {
+            state.set_reason(reason);
+            assert_eq!((state.tries(), state.reason()), (MOST_TRIES, reason));
+            assert!(state.has(Flag::CALLED) && state.has(Flag::PERMIT));
+            assert!(!state.has(Flag::PLACE));
+        }
+        assert!(state.take(Flag::PERMIT) && !state.take(Flag::PERMIT));
+        state.first_try();
+        assert_eq!((state.tries(), state.reason()), (1, Reason::AfterError));
     }
 }

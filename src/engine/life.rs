@@ -1,16 +1,20 @@
 //! The road a request takes, from birth to verdict.
 //!
 //! Read `step` from top to bottom to follow one request; every arm leads to a method named after
-//! what it does. The asking side of the road is in `life/asking.rs`, the way of an outcome back
-//! outwards in `life/settling.rs`, the answering side in
-//! `life/answering.rs`, disturbances and what people do in `life/control.rs`. The rules R1 to R13
-//! of the model are marked where they are decided.
+//! what it does. Requests are born and end in `life/bearing.rs`; the asking side of the road is in
+//! `life/asking.rs`, the way of an outcome back outwards in `life/settling.rs`, the answering side
+//! in `life/answering.rs` and, for what ends there unanswered, `life/losing.rs`; disturbances and
+//! what people do are in `life/control.rs`. The rules R1 to R13 of the model are marked where they
+//! are decided.
 
 mod answering;
 mod asking;
+mod attempt;
+mod bearing;
 mod closing;
 mod control;
 mod holding;
+mod losing;
 mod settling;
 
 use std::collections::BTreeMap;
@@ -30,26 +34,22 @@ use crate::engine::caller::Request;
 use crate::engine::caller::Strategies;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
+use crate::engine::life::attempt::Attempt;
 use crate::engine::limits::Watch;
-use crate::engine::observe::Cause;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Ending;
 use crate::engine::observe::LimitKind;
 use crate::engine::observe::Observer;
-use crate::engine::observe::Reason;
 use crate::engine::observe::ServiceLevel;
-use crate::engine::observe::Verdict;
 use crate::engine::plan::Plan;
 use crate::engine::server::Server;
 use crate::engine::slab::Slab;
 use crate::engine::trigger::Agenda;
-use crate::policy::outcome::Class;
 use crate::random::Keys;
 use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Arrivals as ArrivalsModel;
 use crate::scenario::model::Model;
-use crate::units::Duration;
 use crate::units::Share;
 use crate::units::SimTime;
 
@@ -65,59 +65,12 @@ const fn call_key(parent: u64, step: u16) -> u64 {
     parent.wrapping_add((step as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03))
 }
 
-/// An attempt at a service, from its sending to its reply, or to the end of abandoned work.
-#[derive(Clone, Copy, Debug)]
-struct Attempt {
-    /// Names its draws.
-    key: u64,
-    arrived_at: SimTime,
-    /// While it waits: the random bits that decide its work, drawn ahead, or `NOT_DRAWN`. From
-    /// then on: when its work began, in nanoseconds.
-    luck_or_start: u64,
-    /// The call that waits for it; see `asking::is_gone` for when nobody does.
-    caller: u32,
-    /// The call its handler waits for.
-    child: u32,
-    /// The sequence number of the end of its work.
-    work_ends: u32,
-    edge: u16,
-    service: u16,
-    replica: u16,
-    /// Which of the handler's calls is under way.
-    step: u16,
-    stage: Stage,
-    /// While it calls: does it keep its worker?
-    holds_worker: bool,
-    reason: Reason,
-    /// What the reply carries.
-    failure: Option<Class>,
-}
-
-/// In place of random bits: nothing drawn yet. Were it drawn, it would only be drawn again.
-const NOT_DRAWN: u64 = 0;
-
-impl Attempt {
-    /// When its work began, if it has.
-    #[inline(always)]
-    fn started_at(&self) -> SimTime {
-        SimTime::from_nanos(self.luck_or_start)
+/// Puts a value at `slot` of a list that lies beside a slab.
+fn keep_beside<T: Copy>(list: &mut Vec<T>, slot: u32, value: T) {
+    if list.len() <= slot as usize {
+        list.resize(slot as usize + 1, value);
     }
-}
-
-/// Where an attempt is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Travelling,
-    /// On the way to a server that has heard already that the caller left.
-    Recalled,
-    Waiting,
-    /// It was taken out of the queue, where its slot still stands.
-    Removed,
-    Working,
-    Calling,
-    Replying,
-    /// Its slot is free.
-    Over,
+    list[slot as usize] = value;
 }
 
 /// One run.
@@ -140,7 +93,8 @@ pub(super) struct Life<'p, O> {
     memories: Vec<Memory>,
     remembers: bool,
     attempts: Slab<Attempt>,
-    /// Beside `attempts`, where any population has a deadline.
+    /// Beside `requests` and `attempts`, where any population has a deadline.
+    request_deadlines: Vec<SimTime>,
     deadlines: Vec<SimTime>,
     has_deadlines: bool,
     /// Does any timeout end when a worker takes the attempt up?
@@ -157,6 +111,8 @@ pub(super) struct Life<'p, O> {
     chains: BTreeMap<u32, u16>,
     /// What the operator sheds of each population.
     shedding: Vec<Vec<(usize, Share)>>,
+    /// The service each edge leads to.
+    targets: Vec<u16>,
     /// Whose turn it is at the replicas behind each edge.
     turns: Vec<u32>,
     edge_levels: Vec<BackingOff>,
@@ -249,6 +205,7 @@ impl<'p, O: Observer> Life<'p, O> {
             memories: Vec::new(),
             remembers: plans.iter().any(|plan| plan.remembers),
             attempts: Slab::default(),
+            request_deadlines: Vec::new(),
             deadlines: Vec::new(),
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
@@ -260,6 +217,7 @@ impl<'p, O: Observer> Life<'p, O> {
             first_user: Vec::new(),
             chains: BTreeMap::new(),
             shedding: vec![Vec::new(); model.populations.len()],
+            targets: model.edges.iter().map(|edge| edge.target as u16).collect(),
             turns: vec![0; edges],
             edge_levels: vec![BackingOff::default(); edges],
             service_snapshot: vec![ServiceLevel::default(); services],
@@ -353,7 +311,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.note(event);
                 self.arrive(slot);
             }
-            Kind::WorkEnds if self.attempts[slot].work_ends == sequence => {
+            Kind::WorkEnds if self.attempts[slot].awaits_end(sequence) => {
                 self.note(event);
                 self.end_work(slot);
             }
@@ -384,116 +342,6 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
-    /// R1: a population bears its next request.
-    fn bear(&mut self, population: usize) {
-        let number = self.born[population];
-        self.born[population] += 1;
-        if let Some(arrivals) = &mut self.arrivals[population] {
-            arrivals.take(&self.keys);
-            let next = arrivals.next();
-            self.schedule_birth(population, next);
-        }
-        let key = mix(self.population_keys[population], u64::from(number));
-        let size = self.model.populations[population].size;
-        let client = if size == 1 {
-            0
-        } else {
-            let draw = self.rare_draw(Purpose::Instance, key, 0);
-            ((f64::from(size) * draw.get()) as u32).min(size - 1)
-        };
-        self.begin(Request {
-            key,
-            born_at: self.calendar.now(),
-            client,
-            deadline: self.deadline_of_newborn(population),
-            population: population as u16,
-            chain: 0,
-        });
-    }
-
-    /// R1: a closed-loop user asks.
-    fn wake(&mut self, user: u32) {
-        let population = self.first_user.partition_point(|first| *first <= user) - 1;
-        let client = user - self.first_user[population];
-        self.asked[user as usize] += 1;
-        let key = self.user_key(population, client, self.asked[user as usize]);
-        let born_at = self.calendar.now();
-        let chain = self.chains.remove(&user).unwrap_or(0);
-        let deadline = self.deadline_of_newborn(population);
-        let population = population as u16;
-        self.begin(Request { key, born_at, deadline, client, population, chain });
-    }
-
-    /// When a request that is born now has its deadline.
-    fn deadline_of_newborn(&self, population: usize) -> SimTime {
-        let span = self.plans[self.plan].model.populations[population].deadline;
-        self.calendar.now() + span.unwrap_or(Duration::MAX)
-    }
-
-    /// R1: a request begins with the one call of its client, unless the operator sheds it.
-    #[inline(always)]
-    fn begin(&mut self, request: Request) {
-        let population = request.population as usize;
-        let shares = &self.shedding[population];
-        let shed = !shares.is_empty() && {
-            let draw = self.rare_draw(Purpose::Shed, request.key, 0);
-            shares.iter().any(|(_, share)| share.happens(draw))
-        };
-        self.audit.born += 1;
-        self.observer.born(request.born_at, population, shed);
-        if shed {
-            self.audit.ended += 1;
-            self.think(&request);
-            return;
-        }
-        let edge = self.model.populations[population].calls;
-        let slot = self.requests.insert(request);
-        self.call(Parent::request(slot), edge, call_key(request.key, 0));
-    }
-
-    /// R12: the client's call is over, and with it the request.
-    fn end_request(&mut self, slot: u32, outcome: Result<(), Cause>) {
-        let now = self.calendar.now();
-        let request = self.requests[slot];
-        self.requests.free(slot);
-        self.audit.ended += 1;
-        let population = request.population as usize;
-        let verdict = match outcome {
-            Err(cause) => Verdict::Failed(cause),
-            Ok(()) if now > request.deadline => Verdict::Late,
-            Ok(()) => Verdict::Ok,
-        };
-        self.observer.ended(now, population, request.born_at, verdict);
-        self.think(&request);
-    }
-
-    /// A closed-loop user thinks after its request.
-    #[inline(always)]
-    fn think(&mut self, request: &Request) {
-        let population = request.population as usize;
-        let ArrivalsModel::Closed { think } = &self.model.populations[population].arrivals else {
-            return;
-        };
-        let wait = think.sample(self.keys.draw(Purpose::Think, request.key, 0));
-        let user = self.first_user[population] + request.client;
-        if wait.is_zero() && request.born_at == self.calendar.now() {
-            if request.chain >= LONGEST_CHAIN {
-                self.stopped_by = Some(LimitKind::NoProgress);
-            }
-            self.chains.insert(user, request.chain + 1);
-        }
-        self.calendar.after(wait, Kind::UserWakes, user);
-    }
-
-    fn schedule_birth(&mut self, population: usize, at: SimTime) {
-        let wait = at.since(self.calendar.now());
-        self.calendar.after(wait, Kind::Birth, population as u32);
-    }
-
-    fn user_key(&self, population: usize, user: u32, nth: u32) -> u64 {
-        mix(mix(self.population_keys[population], u64::from(user)), u64::from(nth))
-    }
-
     /// Counts an event and folds it into the fingerprint.
     #[inline(always)]
     fn note(&mut self, event: Event) {
@@ -521,7 +369,7 @@ impl<'p, O: Observer> Life<'p, O> {
             + self.calls.bytes()
             + self.attempts.bytes()
             + self.memories.capacity() * size_of::<Memory>()
-            + self.deadlines.capacity() * 8
+            + (self.request_deadlines.capacity() + self.deadlines.capacity()) * 8
             + self.asked.capacity() * 4
             + self.servers.iter().map(Server::bytes).sum::<usize>()
             + self.states.iter().map(Strategies::bytes).sum::<usize>()
@@ -549,12 +397,13 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// Requests without a verdict.
-    fn open_requests(&self) -> Vec<(usize, SimTime)> {
+    fn open_requests(&mut self) -> Vec<(usize, SimTime)> {
+        let slots = self.requests.slots_in_use();
         let of = |slot| {
             let request: Request = self.requests[slot];
             (request.population as usize, request.born_at)
         };
-        self.requests.in_use().map(of).collect()
+        slots.into_iter().map(of).collect()
     }
 }
 
@@ -566,7 +415,7 @@ impl<O> Life<'_, O> {
             return SimTime::NEVER;
         }
         match parent.slot() {
-            Ok(slot) => self.requests[slot].deadline,
+            Ok(slot) => self.request_deadlines[slot as usize],
             Err(slot) => self.deadlines[slot as usize],
         }
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::calendar::Calendar;
 use crate::engine::calendar::RingId;
+use crate::engine::caller::MOST_TRIES;
 use crate::engine::life::LONGEST_CHAIN;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
@@ -207,7 +208,7 @@ impl EdgePlan {
     fn new(index: usize, edge: &Edge, model: &Model, layout: &mut Layout) -> Self {
         let policy: &Policy = &model.policies[edge.policy];
         let retry = policy.retry.as_ref().map(|retry| RetryPlan {
-            max_attempts: retry.max_attempts.unwrap_or(u32::MAX),
+            max_attempts: retry.max_attempts.unwrap_or(MOST_TRIES).min(MOST_TRIES),
             on: retry.on,
             backoff: retry.backoff.clone(),
             decorrelated: retry.backoff.jitter == Jitter::Decorrelated,

@@ -4,18 +4,17 @@ use crate::engine::caller::Call;
 use crate::engine::caller::NOBODY;
 use crate::engine::caller::Parent;
 use crate::engine::event::Kind;
-use crate::engine::life::Attempt;
 use crate::engine::life::Life;
-use crate::engine::life::NOT_DRAWN;
-use crate::engine::life::Stage;
 use crate::engine::life::asking::is_gone;
+use crate::engine::life::attempt::Attempt;
+use crate::engine::life::attempt::NOT_DRAWN;
+use crate::engine::life::attempt::Stage;
 use crate::engine::life::call_key;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
 use crate::engine::server::Offer;
 use crate::policy::outcome::Class;
 use crate::random::Purpose;
-use crate::scenario::model::Cancellation;
 use crate::scenario::model::Errors;
 use crate::scenario::model::Service;
 use crate::units::Draw;
@@ -64,13 +63,16 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     fn offer(&mut self, attempt: &Attempt) -> Result<Offer, Option<Class>> {
         let now = self.calendar.now();
-        let service = attempt.service as usize;
-        self.observer.reached(now, service, attempt.reason);
-        let server = &mut self.servers[service];
-        let offer = match attempt.stage {
-            Stage::Recalled => Offer::Swallowed,
-            _ => server.offer(now, u32::from(attempt.replica)),
+        let service = self.target(attempt.edge);
+        let (reason, recalled) = match attempt.stage {
+            Stage::Recalled(reason) => (reason, true),
+            Stage::Travelling(reason) => (reason, false),
+            _ => unreachable!("an attempt arrives once"),
         };
+        self.observer.reached(now, service, reason);
+        let server = &mut self.servers[service];
+        let offer =
+            if recalled { Offer::Swallowed } else { server.offer(now, u32::from(attempt.replica)) };
         let refusal = match offer {
             Offer::Started | Offer::Queued => {
                 server.audit.admitted += 1;
@@ -88,7 +90,7 @@ impl<'p, O: Observer> Life<'p, O> {
     /// An attempt that is let in is worked on or waits; too many, and the replica crashes.
     #[inline(always)]
     fn let_into(&mut self, slot: u32, offer: Offer, attempt: &Attempt) {
-        let (service, replica) = (attempt.service as usize, u32::from(attempt.replica));
+        let (service, replica) = (self.target(attempt.edge), u32::from(attempt.replica));
         if offer == Offer::Started {
             self.work(slot, service);
         } else {
@@ -135,7 +137,7 @@ impl<'p, O: Observer> Life<'p, O> {
         self.observer.started(now, service, attempt.arrived_at);
         attempt.stage = Stage::Working;
         attempt.luck_or_start = now.as_nanos();
-        attempt.work_ends = self.calendar.after(span, Kind::WorkEnds, slot);
+        attempt.awaits = self.calendar.after(span, Kind::WorkEnds, slot);
         if self.has_patience {
             self.end_patience(slot);
         }
@@ -151,7 +153,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// A worker that came free takes up the next attempt, if one waits.
     #[inline(always)]
-    fn take_next(&mut self, service: usize, replica: u32) {
+    pub(super) fn take_next(&mut self, service: usize, replica: u32) {
         loop {
             let server = &mut self.servers[service];
             let Some(slot) = server.next(replica) else { return };
@@ -180,19 +182,17 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn end_work(&mut self, slot: u32) {
         let now = self.calendar.now();
         let attempt = self.attempts[slot];
-        let service = attempt.service as usize;
+        let service = self.target(attempt.edge);
         let settings = self.service(service);
         let wasted = !self.is_awaited(slot);
         self.observer.worked(now, service, now.since(attempt.started_at()), wasted);
-        self.attempts[slot].work_ends = 0;
         if let Some(class) = self.error(settings, service, attempt.key) {
             return self.answer(slot, service, true, Err(class));
         }
         if settings.calls.is_empty() {
             return self.answer(slot, service, true, Ok(()));
         }
-        self.attempts[slot].stage = Stage::Calling;
-        self.attempts[slot].holds_worker = settings.holds_worker;
+        self.attempts[slot].stage = Stage::Calling { holds_worker: settings.holds_worker };
         if !settings.holds_worker {
             self.free_worker(slot, service);
         }
@@ -227,10 +227,11 @@ impl<'p, O: Observer> Life<'p, O> {
     /// A call that a handler waited for is over. R11: a failure is passed on under its class for
     /// the world above; otherwise the handler goes on.
     pub(super) fn handler_hears(&mut self, slot: u32, outcome: Result<(), Class>) {
-        let Attempt { service, step, holds_worker, .. } = self.attempts[slot];
-        let service = service as usize;
+        let Attempt { edge, step, stage, .. } = self.attempts[slot];
+        let holds_worker = stage == Stage::Calling { holds_worker: true };
+        let service = self.target(edge);
         let settings = self.service(service);
-        self.attempts[slot].child = NOBODY;
+        self.attempts[slot].awaits = NOBODY;
         self.attempts[slot].step = step + 1;
         match outcome {
             Ok(()) if usize::from(step) + 1 < settings.calls.len() => {
@@ -274,7 +275,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// R9: a reply sets out, and may be lost. Nobody waits for it: the attempt is over.
-    fn reply(&mut self, slot: u32, outcome: Result<(), Class>) {
+    pub(super) fn reply(&mut self, slot: u32, outcome: Result<(), Class>) {
         let Attempt { caller, edge, key, .. } = self.attempts[slot];
         if is_gone(caller) {
             self.release_attempt(slot);
@@ -288,168 +289,18 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let attempt = &mut self.attempts[slot];
-        attempt.stage = Stage::Replying;
-        attempt.failure = outcome.err();
+        attempt.stage = Stage::Replying(outcome);
         let latency = self.latency(edge, Purpose::ReplyLatency, key);
         self.calendar.after(latency, Kind::ReplyArrives, slot);
     }
 
     /// The caller will never hear of an attempt; it does not know, and waits on.
-    fn forget(&mut self, slot: u32) {
+    pub(super) fn forget(&mut self, slot: u32) {
         let caller = self.attempts[slot].caller;
         if !is_gone(caller) {
             self.calls[caller].attempt = NOBODY;
         }
         self.release_attempt(slot);
-    }
-
-    /// R9: the word that the caller left reaches the server.
-    pub(super) fn hear_cancel(&mut self, slot: u32) {
-        let now = self.calendar.now();
-        let Attempt { service, stage, replica, holds_worker, .. } = self.attempts[slot];
-        let service = service as usize;
-        let replica = u32::from(replica);
-        let full = self.service(service).cancellation == Cancellation::Full;
-        self.attempts[slot].caller = NOBODY;
-        match stage {
-            Stage::Travelling => self.attempts[slot].stage = Stage::Recalled,
-            Stage::Waiting => {
-                let crowded = self.servers[service].remove_waiting(now, replica);
-                self.waited(slot, service);
-                self.remove(slot, service);
-                self.attempts[slot].stage = Stage::Removed;
-                if crowded {
-                    self.sweep_queue(service, replica);
-                }
-            }
-            Stage::Working if full => {
-                let started_at = self.attempts[slot].started_at();
-                self.observer.worked(now, service, now.since(started_at), true);
-                self.attempts[slot].work_ends = 0;
-                self.leave(slot, service, true);
-                self.drop_attempt(slot, service);
-                self.take_next(service, replica);
-            }
-            Stage::Calling if full => {
-                self.stop_handler(slot, true);
-                self.leave(slot, service, holds_worker);
-                self.drop_attempt(slot, service);
-                if holds_worker {
-                    self.take_next(service, replica);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Frees the slots of removed attempts in a queue at once.
-    fn sweep_queue(&mut self, service: usize, replica: u32) {
-        let mut queue = self.servers[service].take_queue(replica);
-        queue.retain(|slot| {
-            let waits = self.attempts[*slot].stage != Stage::Removed;
-            if !waits {
-                self.release_attempt(*slot);
-            }
-            waits
-        });
-        self.servers[service].put_queue(replica, queue);
-    }
-
-    /// R5: too many attempts are present, and the replica goes down with all of them.
-    fn crash(&mut self, service: usize, replica: u32) {
-        self.observer.crashed(self.calendar.now(), service);
-        self.lose(service, replica, Some(Class::ConnectionLost));
-        self.take_down(service, replica);
-    }
-
-    /// Everything inside a replica ends at this instant; callers hear of it, or nothing.
-    pub(super) fn lose(&mut self, service: usize, replica: u32, class: Option<Class>) {
-        let queue = self.servers[service].take_queue(replica);
-        for slot in queue {
-            if self.attempts[slot].stage == Stage::Removed {
-                self.release_attempt(slot);
-            } else {
-                self.servers[service].expire(self.calendar.now(), replica);
-                self.waited(slot, service);
-                self.end_inside(slot, service, class);
-            }
-        }
-        // Attempts in service and out on calls are not listed anywhere: this is rare, a look at
-        // every slot is not dear.
-        for slot in 0..self.attempts.slots() {
-            let Attempt { service: of, stage, replica: at, holds_worker, .. } = self.attempts[slot];
-            let here = usize::from(of) == service
-                && u32::from(at) == replica
-                && matches!(stage, Stage::Working | Stage::Calling);
-            if !here {
-                continue;
-            }
-            let with_worker = stage == Stage::Working || holds_worker;
-            if stage == Stage::Working {
-                let now = self.calendar.now();
-                let started_at = self.attempts[slot].started_at();
-                let wasted = !self.is_awaited(slot);
-                self.observer.worked(now, service, now.since(started_at), wasted);
-                self.attempts[slot].work_ends = 0;
-            } else {
-                self.stop_handler(slot, class.is_some());
-            }
-            self.leave(slot, service, with_worker);
-            self.end_inside(slot, service, class);
-        }
-    }
-
-    /// Takes what waits out of every queue of a service; callers hear `overloaded`.
-    pub(super) fn flush(&mut self, service: usize) {
-        for replica in 0..self.servers[service].replica_count() {
-            for slot in self.servers[service].take_queue(replica) {
-                if self.attempts[slot].stage == Stage::Removed {
-                    self.release_attempt(slot);
-                } else {
-                    self.servers[service].expire(self.calendar.now(), replica);
-                    self.waited(slot, service);
-                    self.end_inside(slot, service, Some(Class::Overloaded));
-                }
-            }
-        }
-    }
-
-    /// Free workers of every replica take up what waits.
-    pub(super) fn take_all(&mut self, service: usize) {
-        for replica in 0..self.servers[service].replica_count() {
-            for _ in 0..self.servers[service].workers() {
-                self.take_next(service, replica);
-            }
-        }
-    }
-
-    /// An attempt that has left the service's counts ends without an answer of the handler.
-    fn end_inside(&mut self, slot: u32, service: usize, class: Option<Class>) {
-        self.remove(slot, service);
-        match class {
-            Some(class) => self.reply(slot, Err(class)),
-            None => self.forget(slot),
-        }
-    }
-
-    /// As `end_inside`, for an attempt nobody waits for, or whose caller is told nothing.
-    fn drop_attempt(&mut self, slot: u32, service: usize) {
-        self.end_inside(slot, service, None);
-    }
-
-    fn remove(&mut self, slot: u32, service: usize) {
-        self.servers[service].audit.removed += 1;
-        let arrived_at = self.attempts[slot].arrived_at;
-        self.observer.removed(self.calendar.now(), service, arrived_at);
-        self.servers[service].count_stay(self.calendar.now(), arrived_at);
-    }
-
-    /// The call that a handler waits for is given up.
-    fn stop_handler(&mut self, slot: u32, tell: bool) {
-        let child = std::mem::replace(&mut self.attempts[slot].child, NOBODY);
-        if child != NOBODY {
-            self.abort_call(child, tell);
-        }
     }
 
     fn free_worker(&mut self, slot: u32, service: usize) {
@@ -458,24 +309,9 @@ impl<'p, O: Observer> Life<'p, O> {
         self.take_next(service, replica);
     }
 
-    fn leave(&mut self, slot: u32, service: usize, with_worker: bool) {
-        let (now, replica) = (self.calendar.now(), u32::from(self.attempts[slot].replica));
-        if with_worker {
-            self.servers[service].leave_with_worker(now, replica);
-        } else {
-            self.servers[service].leave(now, replica);
-        }
-    }
-
-    /// Books the time an attempt has waited that leaves the queue unserved.
-    fn waited(&mut self, slot: u32, service: usize) {
-        let arrived_at = self.attempts[slot].arrived_at;
-        self.servers[service].count_wait(self.calendar.now(), arrived_at);
-    }
-
     /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
     /// caller that left: only a request at the other end of the chain counts.
-    fn is_awaited(&self, slot: u32) -> bool {
+    pub(super) fn is_awaited(&self, slot: u32) -> bool {
         let mut slot = slot;
         loop {
             let caller = self.attempts[slot].caller;
@@ -489,22 +325,27 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
+    /// The service that an edge leads to.
+    #[inline(always)]
+    pub(super) fn target(&self, edge: u16) -> usize {
+        self.targets[edge as usize] as usize
+    }
+
     /// An edge, as of now.
     #[inline(always)]
-    fn edge(&self, edge: u16) -> &'p EdgePlan {
+    pub(super) fn edge(&self, edge: u16) -> &'p EdgePlan {
         &self.plans[self.plan].edges[edge as usize]
     }
 
     #[inline(always)]
     pub(super) fn release_attempt(&mut self, slot: u32) {
         self.attempts[slot].stage = Stage::Over;
-        self.attempts[slot].work_ends = 0;
         self.attempts.free(slot);
     }
 
     /// The settings of a service, as of now.
     #[inline(always)]
-    fn service(&self, service: usize) -> &'p Service {
+    pub(super) fn service(&self, service: usize) -> &'p Service {
         self.servers[service].settings
     }
 }

@@ -4,17 +4,18 @@
 //! `holding.rs`.
 
 use crate::engine::caller::Call;
-use crate::engine::caller::Flags;
+use crate::engine::caller::CallState;
+use crate::engine::caller::Flag;
 use crate::engine::caller::Memory;
 use crate::engine::caller::NOBODY;
 use crate::engine::caller::Parent;
 use crate::engine::event::Kind;
-use crate::engine::life::Attempt;
 use crate::engine::life::Life;
-use crate::engine::life::NOT_DRAWN;
-use crate::engine::life::Stage;
+use crate::engine::life::attempt::Attempt;
+use crate::engine::life::attempt::NOT_DRAWN;
+use crate::engine::life::attempt::Stage;
+use crate::engine::life::keep_beside;
 use crate::engine::observe::Observer;
-use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
@@ -50,19 +51,14 @@ impl<'p, O: Observer> Life<'p, O> {
             parent,
             attempt: NOBODY,
             timer: 0,
-            tries: edge.tries_at_start,
-            flags: Flags::default(),
-            reason: Reason::First,
+            state: CallState::new(edge.tries_at_start),
         };
         let slot = self.calls.insert(call);
         if self.remembers {
-            if self.memories.len() <= slot as usize {
-                self.memories.resize(slot as usize + 1, Memory::NEW);
-            }
-            self.memories[slot as usize] = Memory::NEW;
+            keep_beside(&mut self.memories, slot, Memory::NEW);
         }
         if let Err(attempt) = parent.slot() {
-            self.attempts[attempt].child = slot;
+            self.attempts[attempt].awaits = slot;
         }
         self.observer.call_began(self.calendar.now(), edge.index);
         self.walk(slot, call, 0);
@@ -85,9 +81,9 @@ impl<'p, O: Observer> Life<'p, O> {
         for (index, layer) in edge.layers.iter().enumerate().skip(from) {
             match layer {
                 Layer::Bulkhead => match self.enter_bulkhead(slot, edge) {
-                    Entry::Admitted => self.calls[slot].flags.set(Flags::PLACE),
+                    Entry::Admitted => self.calls[slot].state.set(Flag::PLACE),
                     Entry::Queued => {
-                        self.calls[slot].flags.set(Flags::IN_LINE);
+                        self.calls[slot].state.set(Flag::IN_LINE);
                         return false;
                     }
                     Entry::Rejected => return self.reject(slot, index, Class::BulkheadFull),
@@ -99,7 +95,7 @@ impl<'p, O: Observer> Life<'p, O> {
                     memory.timer = timer;
                 }
                 Layer::Retry => {
-                    self.calls[slot].tries = 1;
+                    self.calls[slot].state.first_try();
                     self.pay_in(slot, edge);
                 }
                 Layer::Breaker => {
@@ -131,7 +127,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.calendar.after_in_ring(edge.ring, span, Kind::AttemptTimesOut, slot)
             }
             (None, Some(timeout)) => {
-                let draw = self.rare_draw(Purpose::AttemptTimeout, call.key, call.tries);
+                let draw = self.rare_draw(Purpose::AttemptTimeout, call.key, call.state.tries());
                 self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
             }
             (None, None) => return,
@@ -143,14 +139,14 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     pub(super) fn send(&mut self, slot: u32, call: Call<'p>) {
         let now = self.calendar.now();
-        let Call { key, parent, tries, edge, reason, .. } = call;
+        let Call { key, parent, edge, state, .. } = call;
         let deadline = self.deadline_of(parent);
         if now >= deadline {
             self.settle(slot, edge.layers.len(), Err(Class::DeadlinePassed));
             return;
         }
         self.audit.sent += 1;
-        let key = mix(key, u64::from(tries));
+        let key = mix(key, u64::from(state.tries()));
         if let Some(loss) = edge.loss
             && loss.happens(self.rare_draw(Purpose::Loss, key, 0))
         {
@@ -164,16 +160,11 @@ impl<'p, O: Observer> Life<'p, O> {
             arrived_at: now,
             luck_or_start: NOT_DRAWN,
             caller: slot,
-            child: NOBODY,
-            work_ends: 0,
+            awaits: NOBODY,
             edge: edge.index as u16,
-            service: edge.target as u16,
             replica,
             step: 0,
-            stage: Stage::Travelling,
-            holds_worker: false,
-            reason,
-            failure: None,
+            stage: Stage::Travelling(state.reason()),
         };
         let latency = self.latency(edge, Purpose::Latency, key);
         if latency.is_zero() && self.is_quiet() {
@@ -190,10 +181,7 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn keep(&mut self, attempt: Attempt, deadline: SimTime) -> u32 {
         let slot = self.attempts.insert(attempt);
         if self.has_deadlines {
-            if self.deadlines.len() <= slot as usize {
-                self.deadlines.resize(slot as usize + 1, SimTime::NEVER);
-            }
-            self.deadlines[slot as usize] = deadline;
+            keep_beside(&mut self.deadlines, slot, deadline);
         }
         self.calls[attempt.caller].attempt = slot;
         slot
@@ -239,12 +227,14 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// R9: a reply reaches its caller, who may have left.
     pub(super) fn hear(&mut self, attempt: u32) {
-        let Attempt { caller, failure, .. } = self.attempts[attempt];
+        let Attempt { caller, stage, .. } = self.attempts[attempt];
         self.release_attempt(attempt);
         if is_gone(caller) {
             return;
         }
-        self.settle_from_inside(caller, failure.map_or(Ok(()), Err));
+        if let Stage::Replying(outcome) = stage {
+            self.settle_from_inside(caller, outcome);
+        }
     }
 
     /// Does nothing else happen at this instant?

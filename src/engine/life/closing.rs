@@ -4,7 +4,7 @@ use crate::engine::audit::Left;
 use crate::engine::audit::ServiceLeft;
 use crate::engine::life::BackingOff;
 use crate::engine::life::Life;
-use crate::engine::life::Stage;
+use crate::engine::life::attempt::Stage;
 use crate::engine::observe::Observer;
 use crate::units::SimTime;
 
@@ -29,20 +29,20 @@ impl<O: Observer> Life<'_, O> {
             let workers = self.plans.iter().map(|plan| plan.model.services[index].workers);
             left.sound = server.is_sound(workers.max().unwrap_or(0));
         }
-        for slot in self.attempts.in_use() {
+        for slot in self.attempts.slots_in_use() {
             let attempt = &self.attempts[slot];
-            let left_there = &mut left.services[attempt.service as usize];
+            let left_there = &mut left.services[self.target(attempt.edge)];
             let stay = end.since(attempt.arrived_at).as_nanos();
             match attempt.stage {
-                Stage::Travelling | Stage::Recalled => left.travelling += 1,
-                Stage::Waiting | Stage::Working | Stage::Calling => {
+                Stage::Travelling(_) | Stage::Recalled(_) => left.travelling += 1,
+                Stage::Waiting | Stage::Working | Stage::Calling { .. } => {
                     left_there.present += 1;
                     left_there.staying = left_there.staying.wrapping_add(stay);
                     if attempt.stage == Stage::Waiting {
                         left_there.waiting = left_there.waiting.wrapping_add(stay);
                     }
                 }
-                Stage::Removed | Stage::Replying | Stage::Over => {}
+                Stage::Removed | Stage::Replying(_) | Stage::Over => {}
             }
         }
         self.audit.close(&left)

@@ -1,7 +1,7 @@
 //! What policies with state hold for a call: permits of breakers, places in bulkheads, money of
 //! budgets; and how it is given back.
 
-use crate::engine::caller::Flags;
+use crate::engine::caller::Flag;
 use crate::engine::caller::InLine;
 use crate::engine::caller::Parent;
 use crate::engine::caller::Room;
@@ -39,7 +39,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let permit = state.admit(&breaker.config, self.calendar.now());
         self.memories[slot as usize].permit = permit;
         if permit.is_some() {
-            self.calls[slot].flags.set(Flags::PERMIT);
+            self.calls[slot].state.set(Flag::PERMIT);
         }
         permit.is_some()
     }
@@ -57,7 +57,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let states = &mut self.states[call.edge.states];
         let state = states.budget(index, &budget.config);
         match outcome {
-            Ok(()) => state.attempt_succeeded(&budget.config, now, call.tries == 1),
+            Ok(()) => state.attempt_succeeded(&budget.config, now, call.state.tries() == 1),
             Err(class) => state.attempt_failed(&budget.config, now, class),
         }
     }
@@ -83,7 +83,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     pub(super) fn settle_permit(&mut self, slot: u32, settled: Settled) {
-        if !self.calls[slot].flags.take(Flags::PERMIT) {
+        if !self.calls[slot].state.take(Flag::PERMIT) {
             return;
         }
         let now = self.calendar.now();
@@ -122,8 +122,8 @@ impl<'p, O: Observer> Life<'p, O> {
             _ => &bulkhead.config,
         };
         let room = self.states[states].bulkheads.get(index, Room::default);
-        let flags = &mut self.calls[slot].flags;
-        if flags.take(Flags::IN_LINE) {
+        let state = &mut self.calls[slot].state;
+        if state.take(Flag::IN_LINE) {
             room.bulkhead.leave_queue();
             // Its place in the line stays, and is passed over when its turn comes.
             if room.line.len() > 64 && room.line.len() > 4 * room.bulkhead.waiting() as usize {
@@ -132,8 +132,8 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             return;
         }
-        let called = flags.take(Flags::CALLED);
-        if !flags.take(Flags::PLACE) && !called {
+        let called = state.take(Flag::CALLED);
+        if !state.take(Flag::PLACE) && !called {
             return;
         }
         if room.bulkhead.leave(config) {
@@ -159,11 +159,11 @@ impl<'p, O: Observer> Life<'p, O> {
     /// Calls that were given a place in a bulkhead go on, in the order in which they were called.
     pub(super) fn let_in(&mut self) {
         while let Some(slot) = self.called.pop_front() {
-            let flags = &mut self.calls[slot].flags;
-            if !flags.take(Flags::CALLED) {
+            let state = &mut self.calls[slot].state;
+            if !state.take(Flag::CALLED) {
                 continue; // It was given up meanwhile.
             }
-            flags.set(Flags::PLACE);
+            state.set(Flag::PLACE);
             let call = self.calls[slot];
             let at = call.edge.position(Layer::Bulkhead);
             self.walk(slot, call, at + 1);

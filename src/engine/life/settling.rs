@@ -1,14 +1,14 @@
 //! An outcome walks the layers of a policy outwards: a retry follows, or the call is over.
 
 use crate::engine::caller::Call;
-use crate::engine::caller::Flags;
+use crate::engine::caller::Flag;
 use crate::engine::caller::NOBODY;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::LONGEST_CHAIN;
 use crate::engine::life::Life;
-use crate::engine::life::Stage;
 use crate::engine::life::asking::gone;
+use crate::engine::life::attempt::Stage;
 use crate::engine::observe::Cause;
 use crate::engine::observe::LimitKind;
 use crate::engine::observe::Observer;
@@ -110,7 +110,8 @@ impl<'p, O: Observer> Life<'p, O> {
             let not_local = cause == Cause::Attempts;
             return Decision::End(Some(if not_local { Cause::NotRetried } else { cause }));
         }
-        let Call { key, tries, parent, .. } = self.calls[slot];
+        let Call { key, state, parent, .. } = self.calls[slot];
+        let tries = state.tries();
         if tries >= retry.max_attempts {
             return Decision::End(Some(Cause::Attempts));
         }
@@ -168,9 +169,9 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let record = &mut self.calls[slot];
         record.timer = timer;
-        record.flags.set(Flags::BACKING_OFF);
+        record.state.set(Flag::BACKING_OFF);
         if let Err(class) = outcome {
-            record.reason = Reason::after(class);
+            record.state.set_reason(Reason::after(class));
         }
         self.audit.granted += 1;
         self.observer.backs_off(now, edge.index, wait);
@@ -192,8 +193,8 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn retry(&mut self, slot: u32) {
         let call = &mut self.calls[slot];
         call.timer = 0;
-        call.tries += 1;
-        call.flags.take(Flags::BACKING_OFF);
+        call.state.next_try();
+        call.state.take(Flag::BACKING_OFF);
         let call = *call;
         self.audit.retried += 1;
         self.edge_levels[call.edge.index].leave(self.calendar.now());
@@ -239,7 +240,8 @@ impl<'p, O: Observer> Life<'p, O> {
         let edge = self.calls[slot].edge;
         let cancellation = self.servers[edge.target].settings.cancellation;
         let told = tell && cancellation != Cancellation::None;
-        self.attempts[attempt].caller = if told && self.attempts[attempt].stage != Stage::Replying {
+        let replying = matches!(self.attempts[attempt].stage, Stage::Replying(_));
+        self.attempts[attempt].caller = if told && !replying {
             let key = self.attempts[attempt].key;
             let latency = self.latency(edge, Purpose::CancelLatency, key);
             gone(self.calendar.after(latency, Kind::CancelArrives, attempt))
@@ -258,7 +260,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 Layer::Breaker => self.settle_permit(slot, Settled::Ignored),
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {
-                    if self.calls[slot].flags.take(Flags::BACKING_OFF) {
+                    if self.calls[slot].state.take(Flag::BACKING_OFF) {
                         self.calls[slot].timer = 0;
                         self.audit.cut_short += 1;
                         self.edge_levels[call.edge.index].leave(self.calendar.now());

@@ -123,9 +123,11 @@ fn herd(size: &Size) {
 
 /// Memory, each figure from processes of its own: peaks do not go back.
 fn bytes(size: &Size) {
-    for (what, name) in
-        [("idle", "idle user"), ("together", "request in flight (its call, attempt and timer too)")]
-    {
+    for (what, name) in [
+        ("idle", "idle user"),
+        ("spread", "request in flight, its call, attempt, timer and work too"),
+        ("together", "the same, when all is to end at one instant"),
+    ] {
         let few = peak_of_child(what, size.crowd / 100);
         let many = peak_of_child(what, size.crowd);
         let each = many.saturating_sub(few) as f64 / (size.crowd - size.crowd / 100) as f64;
@@ -144,7 +146,10 @@ fn peak_of_child(what: &str, count: u64) -> u64 {
 }
 
 fn memory_of_child(what: &str, count: u64) {
-    let model = if what == "idle" { works::idle(count) } else { works::crowd(count, true) };
+    let model = match what {
+        "idle" => works::idle(count),
+        _ => works::crowd(count, what == "together"),
+    };
     bare(&model, 0);
     println!("{}", clock::peak_bytes());
 }

@@ -70,7 +70,7 @@ clients:
 services:
   server: {{ workers: 1_000_000, work: {{ constant: 2s }} }}
 policies:
-  patient: {{ attempt_timeout: 10s, retry: {RETRY} }}
+  patient: {{ attempt_timeout: 4s, retry: {RETRY} }}
 ",
     ))
 }

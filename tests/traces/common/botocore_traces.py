@@ -271,7 +271,7 @@ def rates():
         client = Client('adaptive', 'sqs', attempts=number)
         steps = []
         for gap, outcomes in calls:
-            CLOCK.now += gap
+            CLOCK.now = round(CLOCK.now + gap, 9)  # So that 0.1 + 0.1 + … meets whole halves of a second.
             called_at = CLOCK.now
             call = client.call(outcomes)
             p = client.parts

@@ -72,6 +72,11 @@ export class Clock {
     return best;
   }
 
+  /** When the next timer is due, or null. */
+  nextDue() {
+    return this.#next(Infinity)?.at ?? null;
+  }
+
   /** Runs every timer due at or before `time`, then stands at `time`. */
   async runTo(time) {
     await settle();

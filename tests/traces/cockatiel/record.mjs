@@ -220,7 +220,7 @@ const BREAKER_FIELDS = {
   'steps.verdict': 'run; probe (runs and decides); wait (stands behind the probe); refused (BrokenCircuitError)',
   'steps.before': 'state when the caller arrived', 'steps.state': 'state as the step is written',
   'steps.outcome': 'how the call ends if it runs: success, failure (handled), unhandled (an error the policy does not handle)',
-  'steps.duration_ms': 'how long it runs if it runs; at one moment arrivals come before ends, both by id',
+  'steps.duration_ms': 'how long it runs if it runs; 0 ends at once, before anything else; otherwise at one moment arrivals come before ends, both by id',
   'steps.failures/successes': 'the counters of the breaker after the step' };
 write('breaker-consecutive.json', head('ConsecutiveBreaker under a circuitBreaker policy', BREAKER_FIELDS), consecutive);
 
@@ -423,4 +423,5 @@ write('composed.json', head('wrap(bulkhead, breaker, retry), and other orders, u
   raw_calls: '[at_ms, id, attempt]: executions of the inner function, in order',
   waits: '[at_ms, delay_ms]: each wait of the retry, in order', uniforms: 'what Math.random() gave, one a wait',
   results: '[at_ms, id, result] in order; error is the failure of the inner function after the last attempt',
-  states: '[at_ms, state]: each change of the breaker' }), composed);
+  states: '[at_ms, state]: each change of the breaker',
+  ties: 'at one moment timers (waits, latencies) fire first, in order of their creation, then calls arrive, all of that moment in one turn' }), composed);

@@ -92,4 +92,4 @@ write('breaker.json', { library: 'opossum', version, records: 'calls through a c
   'steps.event': 'call: a caller arrives and is answered; end: a call that ran ends; state: the breaker has changed state',
   'steps.verdict': 'run, refused (EOPENBREAKER), semaphore (ESEMLOCKED: the capacity is taken)', 'steps.before': 'state when the caller arrived',
   'steps.pending_close': 'half-open, and the one probe has not begun', 'steps.outcome/duration_ms': 'how the call ends if it runs, and after how long; a run longer than the timeout (10 s by default) is a timeout',
-  'fires, failures, successes, rejects, timeouts': 'sums over the rolling window, which turns at whole multiples of rollingCountTimeout/rollingCountBuckets since the breaker was made, here at 0; at one moment the window turns first, then calls arrive' } }, cases);
+  'fires, failures, successes, rejects, timeouts': 'sums over the rolling window, which turns at whole multiples of rollingCountTimeout/rollingCountBuckets since the breaker was made, here at 0; at one moment the window turns first, then the other timers (ends, timeouts, reset) fire in order of their creation, then calls arrive' } }, cases);

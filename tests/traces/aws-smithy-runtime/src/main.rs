@@ -8,7 +8,9 @@ use aws_smithy_runtime::client::retries::strategy::StandardRetryStrategy;
 use aws_smithy_runtime::client::retries::TokenBucket;
 use aws_smithy_runtime_api::client::interceptors::context::{Input, InterceptorContext, Output};
 use aws_smithy_runtime_api::client::orchestrator::OrchestratorError;
-use aws_smithy_runtime_api::client::retries::classifiers::{ClassifyRetry, RetryAction, SharedRetryClassifier};
+use aws_smithy_runtime_api::client::retries::classifiers::{
+    ClassifyRetry, RetryAction, SharedRetryClassifier,
+};
 use aws_smithy_runtime_api::client::retries::{RequestAttempts, RetryStrategy, ShouldAttempt};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponentsBuilder;
 use aws_smithy_types::config_bag::{ConfigBag, Layer};
@@ -60,7 +62,10 @@ fn action(outcome: &str) -> RetryAction {
         _ => return RetryAction::NoActionIndicated,
     };
     match hint {
-        Some(ms) => RetryAction::retryable_error_with_explicit_delay(kind, Duration::from_millis(ms.parse().expect("ms"))),
+        Some(ms) => RetryAction::retryable_error_with_explicit_delay(
+            kind,
+            Duration::from_millis(ms.parse().expect("ms")),
+        ),
         None => RetryAction::retryable_error(kind),
     }
 }
@@ -81,18 +86,32 @@ impl Client {
             "v2_0" => (config.with_retry_spec(RetrySpec::v2_0()), TokenBucket::default()),
             _ => (
                 config.with_retry_spec(RetrySpec::v2_1()),
-                TokenBucket::builder().retry_cost(14).throttling_retry_cost(5).timeout_retry_cost(14).build(),
+                TokenBucket::builder()
+                    .retry_cost(14)
+                    .throttling_retry_cost(5)
+                    .timeout_retry_cost(14)
+                    .build(),
             ),
         };
         fastrand::seed(seed);
-        Client { strategy: StandardRetryStrategy::new(), bucket, config, twin: fastrand::Rng::with_seed(seed) }
+        Client {
+            strategy: StandardRetryStrategy::new(),
+            bucket,
+            config,
+            twin: fastrand::Rng::with_seed(seed),
+        }
     }
 
     /// Tokens in the bucket, as Debug shows them; those that a call still holds are not there.
     fn tokens(&self) -> u64 {
         let text = format!("{:?}", self.bucket);
         let from = text.find("permits: ").expect("permits") + "permits: ".len();
-        text[from..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("number")
+        text[from..]
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect::<String>()
+            .parse()
+            .expect("number")
     }
 
     fn call(&mut self, outcomes: &[&str]) -> Value {
@@ -107,19 +126,28 @@ impl Client {
             made.push(outcome);
             *scripted.0.lock().expect("lock") = action(outcome);
             let mut context = InterceptorContext::new(Input::erase(()));
-            context.set_output_or_error(if outcome == "ok" { Ok(Output::erase(())) } else { Err(OrchestratorError::other("scripted")) });
+            context.set_output_or_error(if outcome == "ok" {
+                Ok(Output::erase(()))
+            } else {
+                Err(OrchestratorError::other("scripted"))
+            });
             let mut layer = Layer::new("scripted");
             layer.store_put(RequestAttempts::new(u32::try_from(made.len()).expect("few")));
             layer.store_put(self.config.clone());
             layer.store_put(self.bucket.clone());
             let bag = ConfigBag::of_layers(vec![layer]);
             let before = fastrand::get_seed();
-            let verdict = self.strategy.should_attempt_retry(&context, &components, &bag).expect("infallible");
+            let verdict = self
+                .strategy
+                .should_attempt_retry(&context, &components, &bag)
+                .expect("infallible");
             if fastrand::get_seed() != before {
                 uniforms.push(self.twin.f64());
             }
             match verdict {
-                ShouldAttempt::YesAfterDelay(wait) => waits.push(u64::try_from(wait.as_nanos()).expect("short")),
+                ShouldAttempt::YesAfterDelay(wait) => {
+                    waits.push(u64::try_from(wait.as_nanos()).expect("short"))
+                }
                 ShouldAttempt::Yes => waits.push(0),
                 ShouldAttempt::No => break outcome,
             }
@@ -138,7 +166,16 @@ fn main() {
 
     let mut delays = Vec::new();
     for spec in ["v2_0", "v2_1"] {
-        for outcome in ["transient", "throttled", "server", "client", "transient hint=10", "transient hint=2000", "transient hint=60000", "throttled hint=3000"] {
+        for outcome in [
+            "transient",
+            "throttled",
+            "server",
+            "client",
+            "transient hint=10",
+            "transient hint=2000",
+            "transient hint=60000",
+            "throttled hint=3000",
+        ] {
             for seed in [1, 2] {
                 let mut client = Client::new(spec, 14, seed);
                 let mut row = client.call(&[outcome]);
@@ -151,7 +188,11 @@ fn main() {
             }
         }
     }
-    write("delays.json", head("one call whose every attempt ends alike, 14 attempts allowed"), &delays);
+    write(
+        "delays.json",
+        head("one call whose every attempt ends alike, 14 attempts allowed"),
+        &delays,
+    );
 
     let mut quotas = Vec::new();
     for spec in ["v2_0", "v2_1"] {
@@ -164,10 +205,40 @@ fn main() {
         trace("drained_by_transient", 3, times(40, vec!["transient"]));
         trace("drained_by_throttling", 3, times(55, vec!["throttled"]));
         trace("drained_by_server_errors", 3, times(55, vec!["server"]));
-        trace("drained_then_refilled", 3, [times(30, vec!["transient"]), times(30, vec!["ok"]), times(3, vec!["transient"])].concat());
-        trace("two_retries_and_success", 3, vec![vec!["transient", "transient", "ok"], vec!["transient", "throttled", "ok"], vec!["throttled", "transient", "ok"],
-            vec!["ok"], vec!["ok"], vec!["final"], vec!["transient", "final"], vec!["ok"], vec!["ok"]]);
-        trace("the_next_success_gets_what_a_failed_call_paid_last", 3, vec![vec!["transient"], vec!["ok"], vec!["ok"], vec!["throttled"], vec!["throttled"], vec!["ok"], vec!["ok"]]);
+        trace(
+            "drained_then_refilled",
+            3,
+            [times(30, vec!["transient"]), times(30, vec!["ok"]), times(3, vec!["transient"])]
+                .concat(),
+        );
+        trace(
+            "two_retries_and_success",
+            3,
+            vec![
+                vec!["transient", "transient", "ok"],
+                vec!["transient", "throttled", "ok"],
+                vec!["throttled", "transient", "ok"],
+                vec!["ok"],
+                vec!["ok"],
+                vec!["final"],
+                vec!["transient", "final"],
+                vec!["ok"],
+                vec!["ok"],
+            ],
+        );
+        trace(
+            "the_next_success_gets_what_a_failed_call_paid_last",
+            3,
+            vec![
+                vec!["transient"],
+                vec!["ok"],
+                vec!["ok"],
+                vec!["throttled"],
+                vec!["throttled"],
+                vec!["ok"],
+                vec!["ok"],
+            ],
+        );
         let mut random = fastrand::Rng::with_seed(99);
         let pool = ["transient", "transient", "throttled", "server", "final"];
         let calls = (0..140)
@@ -183,5 +254,9 @@ fn main() {
             .collect();
         trace("random", 4, calls);
     }
-    write("quota.json", head("calls one after another on one client: one strategy and one token bucket"), &quotas);
+    write(
+        "quota.json",
+        head("calls one after another on one client: one strategy and one token bucket"),
+        &quotas,
+    );
 }

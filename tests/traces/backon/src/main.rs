@@ -48,26 +48,99 @@ fn main() {
     let exponential = ExponentialBuilder::default;
     add("ExponentialBuilder::default()", delays(exponential().build(), 50));
     add("ExponentialBuilder, max_times 12", delays(exponential().with_max_times(12).build(), 50));
-    add("ExponentialBuilder, without_max_times, 40 taken", delays(exponential().without_max_times().build(), 40));
-    add("ExponentialBuilder, min 100 ms, factor 3, max 5 s, max_times 10", delays(exponential().with_min_delay(ms(100)).with_factor(3.0).with_max_delay(s(5)).with_max_times(10).build(), 50));
-    add("ExponentialBuilder, factor 1.5, max_times 15", delays(exponential().with_factor(1.5).with_max_times(15).build(), 50));
-    add("ExponentialBuilder, without_max_delay, max_times 80", delays(exponential().without_max_delay().with_max_times(80).build(), 80));
-    add("ExponentialBuilder, min 10 s, max 1 s, max_times 4", delays(exponential().with_min_delay(s(10)).with_max_delay(s(1)).with_max_times(4).build(), 50));
-    add("ExponentialBuilder, total_delay 10 s, max_times 20", delays(exponential().with_total_delay(Some(s(10))).with_max_times(20).build(), 50));
+    add(
+        "ExponentialBuilder, without_max_times, 40 taken",
+        delays(exponential().without_max_times().build(), 40),
+    );
+    add(
+        "ExponentialBuilder, min 100 ms, factor 3, max 5 s, max_times 10",
+        delays(
+            exponential()
+                .with_min_delay(ms(100))
+                .with_factor(3.0)
+                .with_max_delay(s(5))
+                .with_max_times(10)
+                .build(),
+            50,
+        ),
+    );
+    add(
+        "ExponentialBuilder, factor 1.5, max_times 15",
+        delays(exponential().with_factor(1.5).with_max_times(15).build(), 50),
+    );
+    add(
+        "ExponentialBuilder, without_max_delay, max_times 80",
+        delays(exponential().without_max_delay().with_max_times(80).build(), 80),
+    );
+    add(
+        "ExponentialBuilder, min 10 s, max 1 s, max_times 4",
+        delays(
+            exponential().with_min_delay(s(10)).with_max_delay(s(1)).with_max_times(4).build(),
+            50,
+        ),
+    );
+    add(
+        "ExponentialBuilder, total_delay 10 s, max_times 20",
+        delays(exponential().with_total_delay(Some(s(10))).with_max_times(20).build(), 50),
+    );
     add("ExponentialBuilder, max_times 0", delays(exponential().with_max_times(0).build(), 50));
     add("ConstantBuilder::default()", delays(ConstantBuilder::default().build(), 50));
-    add("ConstantBuilder, delay 250 ms, max_times 5", delays(ConstantBuilder::default().with_delay(ms(250)).with_max_times(5).build(), 50));
+    add(
+        "ConstantBuilder, delay 250 ms, max_times 5",
+        delays(ConstantBuilder::default().with_delay(ms(250)).with_max_times(5).build(), 50),
+    );
     add("FibonacciBuilder::default()", delays(FibonacciBuilder::default().build(), 50));
-    add("FibonacciBuilder, max_times 15", delays(FibonacciBuilder::default().with_max_times(15).build(), 50));
-    add("FibonacciBuilder, min 100 ms, max 5 s, max_times 15", delays(FibonacciBuilder::default().with_min_delay(ms(100)).with_max_delay(s(5)).with_max_times(15).build(), 50));
+    add(
+        "FibonacciBuilder, max_times 15",
+        delays(FibonacciBuilder::default().with_max_times(15).build(), 50),
+    );
+    add(
+        "FibonacciBuilder, min 100 ms, max 5 s, max_times 15",
+        delays(
+            FibonacciBuilder::default()
+                .with_min_delay(ms(100))
+                .with_max_delay(s(5))
+                .with_max_times(15)
+                .build(),
+            50,
+        ),
+    );
     for seed in [1, 2, 3] {
-        add(&format!("ExponentialBuilder, with_jitter, seed {seed}, max_times 10"), delays(exponential().with_jitter().with_jitter_seed(seed).with_max_times(10).build(), 50));
-        add(&format!("ConstantBuilder, with_jitter, seed {seed}, max_times 5"), delays(ConstantBuilder::default().with_jitter().with_jitter_seed(seed).with_max_times(5).build(), 50));
-        add(&format!("FibonacciBuilder, with_jitter, seed {seed}, max_times 12"), delays(FibonacciBuilder::default().with_jitter().with_jitter_seed(seed).with_max_times(12).build(), 50));
+        add(
+            &format!("ExponentialBuilder, with_jitter, seed {seed}, max_times 10"),
+            delays(
+                exponential().with_jitter().with_jitter_seed(seed).with_max_times(10).build(),
+                50,
+            ),
+        );
+        add(
+            &format!("ConstantBuilder, with_jitter, seed {seed}, max_times 5"),
+            delays(
+                ConstantBuilder::default()
+                    .with_jitter()
+                    .with_jitter_seed(seed)
+                    .with_max_times(5)
+                    .build(),
+                50,
+            ),
+        );
+        add(
+            &format!("FibonacciBuilder, with_jitter, seed {seed}, max_times 12"),
+            delays(
+                FibonacciBuilder::default()
+                    .with_jitter()
+                    .with_jitter_seed(seed)
+                    .with_max_times(12)
+                    .build(),
+                50,
+            ),
+        );
     }
-    let head = |records: &str| json!({"library": "backon", "version": "1.6.0", "records": records,
+    let head = |records: &str| {
+        json!({"library": "backon", "version": "1.6.0", "records": records,
         "fields": {"builder": "what was set; the rest is default", "delays_ns": "in ns; entry r−1 is before retry r", "retries": "delays until the builder ended",
-            "least_ns, most_ns": "over the seeds, entry r−1 for retry r"}});
+            "least_ns, most_ns": "over the seeds, entry r−1 for retry r"}})
+    };
     write("delays.json", head("delays of each builder; the seeds are those of fastrand"), &cases);
 
     let bounded = [

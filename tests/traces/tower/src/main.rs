@@ -101,10 +101,14 @@ async fn trace(name: &str, ttl_ms: u64, min_per_sec: u32, ratio: f32, ops: &[(u6
 
 async fn budgets() {
     let mut effective = Vec::new();
-    for ratio in [0.0f32, 0.01, 0.1, 0.2, 0.25, 0.3, 0.33, 0.4, 0.5, 0.6, 0.7, 0.9, 1.0, 1.5, 2.0, 3.0, 10.0, 600.0, 1000.0] {
+    for ratio in [
+        0.0f32, 0.01, 0.1, 0.2, 0.25, 0.3, 0.33, 0.4, 0.5, 0.6, 0.7, 0.9, 1.0, 1.5, 2.0, 3.0, 10.0,
+        600.0, 1000.0,
+    ] {
         for (ttl_ms, min_per_sec) in [(10_000u64, 10u32), (1_500, 3)] {
             let budget = TpsBudget::new(Duration::from_millis(ttl_ms), min_per_sec, ratio);
-            let (deposit, withdraw, start) = (shown(&budget, "deposit"), shown(&budget, "withdraw"), shown(&budget, "balance"));
+            let (deposit, withdraw, start) =
+                (shown(&budget, "deposit"), shown(&budget, "withdraw"), shown(&budget, "balance"));
             let mut at_once = 0;
             while at_once < 2_000 && budget.withdraw() {
                 at_once += 1;
@@ -113,10 +117,14 @@ async fn budgets() {
                 "deposit": deposit, "withdraw": withdraw, "start_balance": start, "withdrawals_at_once": at_once}));
         }
     }
-    write("budget-settings.json", json!({"library": "tower", "version": "0.5.3",
+    write(
+        "budget-settings.json",
+        json!({"library": "tower", "version": "0.5.3",
         "records": "what TpsBudget makes of its settings, and how many withdrawals a fresh one allows at one moment",
         "fields": {"ratio": "retry_percent", "deposit, withdraw, start_balance": "tokens, as Debug shows them",
-            "withdrawals_at_once": "counted up to 2000"}}), effective);
+            "withdrawals_at_once": "counted up to 2000"}}),
+        effective,
+    );
 
     use Op::{Deposit, Withdraw};
     let mut cases = Vec::new();
@@ -132,8 +140,26 @@ async fn budgets() {
     let mut ops: Vec<_> = every(0, 999_000, 25, Deposit).collect();
     ops.extend(every(24_975_000, 999_000, 12, Withdraw));
     cases.push(trace("deposits_just_before_the_slot_borders", 10_000, 0, 1.0, &ops).await);
-    cases.push(trace("steady_deposits_of_10_per_s", 10_000, 0, 0.2, &every(0, 100_100, 250, Deposit).collect::<Vec<_>>()).await);
-    cases.push(trace("steady_deposits_of_10_per_s_on_the_borders", 10_000, 0, 0.2, &every(0, 100_000, 250, Deposit).collect::<Vec<_>>()).await);
+    cases.push(
+        trace(
+            "steady_deposits_of_10_per_s",
+            10_000,
+            0,
+            0.2,
+            &every(0, 100_100, 250, Deposit).collect::<Vec<_>>(),
+        )
+        .await,
+    );
+    cases.push(
+        trace(
+            "steady_deposits_of_10_per_s_on_the_borders",
+            10_000,
+            0,
+            0.2,
+            &every(0, 100_000, 250, Deposit).collect::<Vec<_>>(),
+        )
+        .await,
+    );
     // A reserve that is drained, and asked again and again until it is back.
     let mut ops: Vec<_> = every(0, 0, 22, Withdraw).collect();
     ops.extend(every(130_000, 130_000, 120, Withdraw));
@@ -153,29 +179,54 @@ async fn budgets() {
         let ops: Vec<_> = (0..220)
             .map(|i| {
                 at += if i % 50 == 49 { ttl_ms * 400 } else { (script.next() * scale) as u64 };
-                let bad = script.next() < if (i / 40) % 2 == 0 { failing / 4.0 } else { failing * 1.6 };
+                let bad =
+                    script.next() < if (i / 40) % 2 == 0 { failing / 4.0 } else { failing * 1.6 };
                 (at, if bad { Withdraw } else { Deposit })
             })
             .collect();
         cases.push(trace(name, ttl_ms, min, ratio, &ops).await);
     }
-    write("budget.json", json!({"library": "tower", "version": "0.5.3", "records": "deposits and withdrawals of a TpsBudget under a virtual clock",
+    write(
+        "budget.json",
+        json!({"library": "tower", "version": "0.5.3", "records": "deposits and withdrawals of a TpsBudget under a virtual clock",
         "fields": {"ttl_ms, min_per_sec, ratio": "arguments of TpsBudget::new", "deposit, withdraw": "tokens a deposit gives, a withdrawal takes",
-            "steps": "[at_ms, operation, allowed, balance]: the balance after it, as Debug shows it: writer + slots + reserve, without expiring anything"}}), cases);
+            "steps": "[at_ms, operation, allowed, balance]: the balance after it, as Debug shows it: writer + slots + reserve, without expiring anything"}}),
+        cases,
+    );
 }
 
 async fn backoffs() {
     let mut cases = Vec::new();
-    for (min_ms, max_ms, jitter) in [(50u64, u64::MAX, 0.99), (50, 10_000, 0.99), (100, 1_000, 0.5), (100, 1_000, 0.0), (1_000, 60_000, 0.5), (1_000, 60_000, 1.0),
-        (1_000, 1_000, 0.5), (250, 30_000, 2.0), (1_500, 100_000, 0.99), (0, 1_000, 0.5)] {
-        for (script, rng) in [("tiny", Script::Constant(1.0 / (1u64 << 53) as f64)), ("half", Script::Constant(0.5)),
-            ("almost_one", Script::Constant(1.0 - 1.0 / (1u64 << 53) as f64)), ("seed_1", Script::Seed(1))] {
+    for (min_ms, max_ms, jitter) in [
+        (50u64, u64::MAX, 0.99),
+        (50, 10_000, 0.99),
+        (100, 1_000, 0.5),
+        (100, 1_000, 0.0),
+        (1_000, 60_000, 0.5),
+        (1_000, 60_000, 1.0),
+        (1_000, 1_000, 0.5),
+        (250, 30_000, 2.0),
+        (1_500, 100_000, 0.99),
+        (0, 1_000, 0.5),
+    ] {
+        for (script, rng) in [
+            ("tiny", Script::Constant(1.0 / (1u64 << 53) as f64)),
+            ("half", Script::Constant(0.5)),
+            ("almost_one", Script::Constant(1.0 - 1.0 / (1u64 << 53) as f64)),
+            ("seed_1", Script::Seed(1)),
+        ] {
             if jitter == 0.0 && script != "half" {
                 continue;
             }
             let mut replay = rng.clone();
-            let mut backoff = ExponentialBackoffMaker::new(Duration::from_millis(min_ms), Duration::from_millis(max_ms), jitter, rng)
-                .expect("valid").make_backoff();
+            let mut backoff = ExponentialBackoffMaker::new(
+                Duration::from_millis(min_ms),
+                Duration::from_millis(max_ms),
+                jitter,
+                rng,
+            )
+            .expect("valid")
+            .make_backoff();
             let mut delays = Vec::new();
             let mut uniforms = Vec::new();
             for _ in 0..36 {
@@ -190,14 +241,23 @@ async fn backoffs() {
             cases.push(json!({"min_ms": min_ms, "max_ms": max, "jitter": jitter, "script": script, "delays_ns": delays, "uniforms": uniforms}));
         }
     }
-    write("backoff.json", json!({"library": "tower", "version": "0.5.3", "records": "ExponentialBackoff: the sleep before retry 1 … 36",
+    write(
+        "backoff.json",
+        json!({"library": "tower", "version": "0.5.3", "records": "ExponentialBackoff: the sleep before retry 1 … 36",
         "fields": {"min_ms, max_ms, jitter": "arguments of ExponentialBackoffMaker::new", "uniforms": "what the generator gave, one a retry (none without jitter)",
-            "delays_ns": "duration of the sleep, in ns; beyond 30 years or so tokio itself shortens it"}}), cases);
+            "delays_ns": "duration of the sleep, in ns; beyond 30 years or so tokio itself shortens it"}}),
+        cases,
+    );
 }
 
 fn main() {
-    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("runtime").block_on(async {
-        budgets().await;
-        backoffs().await;
-    });
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("runtime")
+        .block_on(async {
+            budgets().await;
+            backoffs().await;
+        });
 }

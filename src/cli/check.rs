@@ -62,8 +62,9 @@ pub(super) fn check(arguments: &CheckArguments, console: &mut Console) -> Result
         all.push(checked);
         if exit.is_early() {
             let left = arguments.files.len() - all.len();
+            let was = if left == 1 { "was" } else { "were" };
             if left > 0 {
-                console.note(&format!("interrupted: {left} of the files were not checked"));
+                console.note(&format!("interrupted: {left} of the files {was} not checked"));
             }
             break;
         }

@@ -53,15 +53,21 @@ pub(super) fn work(
             let _ = sender.send(do_it(&scenario, &plan, &progress, &stop));
         }
     });
+    let mut told = false;
     let result = loop {
         match receiver.recv_timeout(LISTEN_EVERY) {
             Ok(result) => break result,
             Err(RecvTimeoutError::Timeout) => {
-                if interrupt.is_raised() && progress.all_done() {
+                if !interrupt.is_raised() || told {
+                    continue;
+                }
+                told = true;
+                if progress.all_done() {
                     progress.finish();
                     console.note("interrupted while summarising the runs; nothing was written");
                     return Ok(None);
                 }
+                console.note("stopping; what has finished is put together, again stops at once");
             }
             Err(RecvTimeoutError::Disconnected) => match worker.join() {
                 Err(panic) => std::panic::resume_unwind(panic),

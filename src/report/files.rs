@@ -49,7 +49,7 @@ impl Output {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Results have no place there.
-    #[error("{} {why}; name a folder that is new, empty, or holds results, as --out {}", .path.display(), .path.join("results").display())]
+    #[error("`{}` {why}; name a folder that is new, empty, or holds earlier results", .path.display())]
     Unfit {
         /// Where.
         path: PathBuf,

@@ -4,6 +4,8 @@
 //! JSON in the language of scenarios, they can be run again and give the same results; a variant
 //! then holds what differs from the base, and nothing else.
 
+use std::collections::BTreeSet;
+
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::merge;
@@ -50,27 +52,21 @@ pub(crate) fn as_json(text: &str) -> String {
 /// What must be `set` to turn one system into another, as dotted paths and values. The words
 /// `written` are taken where they say the same; they are for people, and may be cut.
 pub(crate) fn changes(before: &str, after: &str, written: &str) -> String {
-    let leaves = |node: &Node| {
-        let leaves = merge::leaves(node);
-        leaves.into_iter().map(|(path, node)| (path, one_line(&node))).collect::<Vec<_>>()
-    };
-    let needed = leaves(&merge::difference(&read(before), &read(after)));
+    let needed = merge::leaves(&merge::difference(&read(before), &read(after)));
     let said = tree::parse(&format!("{{ {written} }}"), &mut Problems::default());
-    let said = said.map(|tree| {
-        let paths = tree.entries().iter().flat_map(|change| leaves(&merge::overlay(change)));
-        let mut paths: Vec<_> = paths.collect();
-        paths.sort();
-        paths
+    let said = said.map(|tree| -> BTreeSet<String> {
+        let leaves = tree.entries().iter().map(|change| merge::leaves(&merge::overlay(change)));
+        leaves.flatten().map(|(path, _)| path).collect()
     });
-    let mut sorted = needed.clone();
-    sorted.sort();
+    let paths: BTreeSet<_> = needed.iter().map(|(path, _)| path.clone()).collect();
     match said {
-        // What changes nothing may be written anyhow.
-        Some(said) if said == sorted || needed.is_empty() => written.to_owned(),
+        // One value of a path means the same wherever it is written. What changes nothing may be
+        // written anyhow.
+        Some(said) if said == paths || paths.is_empty() => written.to_owned(),
         _ => {
-            let all: Vec<_> =
-                needed.iter().map(|(path, value)| format!("{}: {value}", quoted(path))).collect();
-            all.join(", ")
+            let change =
+                |(path, value): &(String, Node)| format!("{}: {}", quoted(path), one_line(value));
+            needed.iter().map(change).collect::<Vec<_>>().join(", ")
         }
     }
 }
@@ -231,7 +227,7 @@ mod tests {
         );
         check(one, two, "policies.p.b: { c: 5, d: null }", "policies.p.b: { c: 5, d: null }");
         // A default that follows another setting is not in the words.
-        let both = r#""policies.p.b.c": 5, "policies.p.b.d": null"#;
+        let both = r#""policies.p.b.d": null, "policies.p.b.c": 5"#;
         check(one, two, "policies.p.b.c: 5", both);
         check(one, two, "`policies.p.b.c: 5, policies.p…`", both);
     }

@@ -149,6 +149,9 @@ fn read(
         return None;
     }
     let base = validate::model(&root, source.text, &mut allowance, problems);
+    if let Some((model, _)) = &base {
+        validate::doubts::of_model(model, &root, doubts);
+    }
     let changed = match root.get("variants") {
         Some(node) if !node.is_null() => {
             variants(node, &root, source, &mut allowance, problems, doubts)
@@ -172,7 +175,6 @@ fn read(
         .collect();
     let expect = validate::expectations(&written, &names, &services, source, problems);
     let (model, heading) = base?;
-    validate::doubts::of_model(&model, &root, doubts);
     let mut all = vec![Variant { name: BASE.into(), about: String::new(), model }];
     for variant in changed {
         let (name, about) = (variant.name.to_owned(), variant.about);

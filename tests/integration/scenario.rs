@@ -5,6 +5,7 @@ mod effective;
 mod hostile;
 mod meaning;
 mod mistakes;
+mod strangers;
 
 use stormlab::scenario;
 use stormlab::scenario::diagnostic::Diagnostic;

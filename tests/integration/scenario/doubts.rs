@@ -49,7 +49,7 @@ fn each_doubt_has_its_place() {
         "7:68 a full queue of `database` says nothing, and `shop` waits",
     );
     check("latency: 1ms }", "latency: 1ms, loss: 1% }", "8:41 messages from `shop` to `database`");
-    check("effect: refuse", "effect: hang", "12:64 `database` answers nothing while it hangs");
+    check("effect: refuse", "effect: hang", "12:63 `database` answers nothing while it hangs");
     check(
         "timeout: 2s",
         "timeout: 2s, attempt_timeout: 3s",
@@ -69,7 +69,7 @@ fn each_doubt_has_its_place() {
     check(
         "run: { window: 1s }",
         "services: { database: { queue: { when_full: drop } } }",
-        "14:47 a full queue of `database`",
+        "14:56 a full queue of `database`",
     );
 }
 

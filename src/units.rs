@@ -231,7 +231,11 @@ impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Rounded to nine digits so that 0.07 prints as 7%, not as 7.000000000000001%.
         let percent = (self.0 * 100.0 * 1e9).round() / 1e9;
-        f.pad(&format!("{percent}%"))
+        if percent / 100.0 == self.0 {
+            f.pad(&format!("{percent}%"))
+        } else {
+            f.pad(&self.0.to_string()) // What is printed means what it was.
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Exit {
     Output,
     /// Ctrl-C: what had finished was kept.
     Interrupted,
+    /// The terminal hung up: what had finished was kept.
+    HungUp,
     /// A termination signal: what had finished was kept.
     Terminated,
     /// An invariant broke: a bug of ours.
@@ -39,6 +41,7 @@ impl Exit {
             Self::Limit => 4,
             Self::Output => 5,
             Self::Bug => 70,
+            Self::HungUp => 129,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
@@ -54,7 +57,12 @@ impl Exit {
         each.max().unwrap_or_default()
     }
 
-    /// The worse of two: 70, 143, 130, 5, 4, 2, 1, 3, 0.
+    /// Did somebody ask for an end?
+    pub const fn is_early(self) -> bool {
+        matches!(self, Self::Interrupted | Self::HungUp | Self::Terminated)
+    }
+
+    /// The worse of two: 70, 143, 129, 130, 5, 4, 2, 1, 3, 0.
     #[must_use]
     pub fn worst(self, other: Self) -> Self {
         self.max(other)

@@ -70,8 +70,9 @@ pub fn check(scenario: &Scenario, summary: &Summary, experiment: &Experiment) ->
         let measured = match (result, summary.variant(&variant.name)) {
             (Some(result), Some(summary)) => {
                 let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
-                runs.judgeable(expectation)
+                runs.judgeable(expectation).if_complete(result)
             }
+            _ if experiment.interrupted => Measured::nothing("interrupted before its first run"),
             _ => Measured::nothing("the variant was not run"),
         };
         Judgement {
@@ -106,6 +107,16 @@ impl Measured {
     fn of(estimate: Estimate) -> Self {
         let bounds = estimate.low.zip(estimate.high);
         Self { estimate, bounds, finding: None, lacking: "there is no interval".into() }
+    }
+
+    /// Nothing is decided on fewer runs than were asked for.
+    fn if_complete(self, result: &VariantResult) -> Self {
+        let (finished, planned) = (result.runs.len() as u32, result.planned);
+        if finished >= planned {
+            return self;
+        }
+        let lacking = format!("interrupted after {finished} of {planned} runs");
+        Self { bounds: None, finding: None, lacking, ..self }
     }
 
     fn decide(&self, expectation: &Expectation) -> Decision {

@@ -24,7 +24,8 @@ use clap::ValueEnum;
         4    a limit ended a run\n  \
         5    output could not be written\n  \
         70   an invariant broke: a bug in stormlab\n  \
-        130  interrupted (Ctrl-C); 143: terminated. What had finished is kept"
+        130  interrupted (Ctrl-C); 143: terminated; 129: the terminal hung up. What had \
+        finished is kept"
 )]
 pub(super) struct Arguments {
     /// When to use colour; `auto` means on a terminal, and not where NO_COLOR is set.
@@ -70,25 +71,46 @@ pub(super) enum Command {
 #[derive(Clone, Debug, Args)]
 pub(super) struct Runs {
     /// Replications of each variant, instead of the scenario's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = replications)]
     pub(super) replications: Option<u32>,
     /// Seed, instead of the scenario's.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub(super) seed: Option<u64>,
     /// Threads; results do not depend on them. Default: one for each core.
-    #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = threads)]
     pub(super) threads: Option<usize>,
+    /// Say nothing but what was asked for and what goes wrong.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
 }
 
 /// More threads than this never help, and so many at once can bring a machine down.
 const MOST_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<usize, String> {
+/// More replications than this are a mistake.
+const MOST_REPLICATIONS: u32 = 1_000_000;
+
+/// A whole number in a range; what is refused is told the range.
+fn whole<T>(text: &str, least: T, most: T) -> Result<T, String>
+where
+    T: std::str::FromStr + std::fmt::Display + PartialOrd,
+{
     match text.parse() {
-        Ok(number @ 1..=MOST_THREADS) => Ok(number),
-        Ok(_) => Err(format!("from 1 to {MOST_THREADS}")),
-        Err(_) => Err("not a whole number".into()),
+        Ok(number) if least <= number && number <= most => Ok(number),
+        _ => Err(format!("accepted are whole numbers from {least} to {most}")),
     }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    whole(text, 1, MOST_THREADS)
+}
+
+fn replications(text: &str) -> Result<u32, String> {
+    whole(text, 1, MOST_REPLICATIONS)
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    whole(text, 0, u64::MAX)
 }
 
 /// Arguments of `run`.
@@ -117,9 +139,6 @@ pub(super) struct RunArguments {
     /// Print summary.json instead of words.
     #[arg(long)]
     pub(super) json: bool,
-    /// Say nothing but what goes wrong.
-    #[arg(long, short)]
-    pub(super) quiet: bool,
 }
 
 /// Arguments of `check`.
@@ -141,9 +160,6 @@ pub(super) struct CheckArguments {
     /// Print the judgements as JSON.
     #[arg(long)]
     pub(super) json: bool,
-    /// Say nothing but the judgements and what goes wrong.
-    #[arg(long, short)]
-    pub(super) quiet: bool,
 }
 
 /// Arguments of `explain`.
@@ -151,14 +167,14 @@ pub(super) struct CheckArguments {
 #[command(after_long_help = "Examples:\n  \
     stormlab explain scenarios/storms/failover-20s.yaml\n  \
     stormlab explain failover.yaml --variant full-jitter\n  \
-    stormlab explain failover.yaml --json > scenario.effective.json")]
+    stormlab explain failover.yaml --variant full-jitter --json > full-jitter.json")]
 pub(super) struct ExplainArguments {
     /// The scenario.
     pub(super) file: PathBuf,
     /// The variant.
     #[arg(long, value_name = "NAME", default_value = "base")]
     pub(super) variant: String,
-    /// Print the variant as JSON.
+    /// Print the variant as JSON: a scenario again, and under `explained` what shows on paper.
     #[arg(long)]
     pub(super) json: bool,
 }

@@ -1,12 +1,12 @@
 //! `check`: run scenarios, judge what they expect.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anstyle::AnsiColor;
 use anstyle::Style;
 use serde::Serialize;
 
-use crate::analysis::summarise;
 use crate::analysis::summary::Estimate;
 use crate::check;
 use crate::check::Decision;
@@ -16,11 +16,13 @@ use crate::cli::Error;
 use crate::cli::arguments::CheckArguments;
 use crate::cli::console::Console;
 use crate::cli::interrupt::Interrupt;
+use crate::cli::load;
 use crate::cli::run;
+use crate::cli::work::Done;
+use crate::cli::work::work;
 use crate::report::number::number;
 use crate::report::number::percent;
 use crate::report::words;
-use crate::scenario;
 
 /// What became of one file.
 #[derive(Debug, Serialize)]
@@ -32,6 +34,8 @@ struct Checked {
     error: Option<String>,
     /// False when the runs were interrupted or a limit ended one.
     complete: bool,
+    /// Did somebody interrupt? Then expectations of variants that were cut short are undecided.
+    interrupted: bool,
     judgements: Vec<Judgement>,
 }
 
@@ -45,7 +49,7 @@ pub(super) fn check(arguments: &CheckArguments, console: &mut Console) -> Result
             Ok(done) => done,
             Err(error) => {
                 let exit = error.exit();
-                (failed(file, &error, exit), exit)
+                (failed(file, error.to_string(), exit), exit)
             }
         };
         worst = worst.worst(exit);
@@ -56,7 +60,12 @@ pub(super) fn check(arguments: &CheckArguments, console: &mut Console) -> Result
             }
         }
         all.push(checked);
-        if matches!(exit, Exit::Interrupted | Exit::Terminated) {
+        if exit.is_early() {
+            let left = arguments.files.len() - all.len();
+            let was = if left == 1 { "was" } else { "were" };
+            if left > 0 {
+                console.note(&format!("interrupted: {left} of the files {was} not checked"));
+            }
             break;
         }
     }
@@ -67,12 +76,13 @@ pub(super) fn check(arguments: &CheckArguments, console: &mut Console) -> Result
     Ok(worst)
 }
 
-fn failed(file: &Path, error: &Error, exit: Exit) -> Checked {
+fn failed(file: &Path, error: String, exit: Exit) -> Checked {
     Checked {
         file: file.display().to_string(),
         exit: exit.code(),
-        error: Some(error.to_string()),
+        error: Some(error),
         complete: false,
+        interrupted: exit.is_early(),
         judgements: Vec::new(),
     }
 }
@@ -83,23 +93,28 @@ fn check_one(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<(Checked, Exit), Error> {
-    let scenario = scenario::load(file)?;
+    let scenario = Arc::new(load(file, console)?);
     if scenario.expect.is_empty() {
         let name = file.display();
         return Err(Error::Usage(format!("{name} has no `expect`: there is nothing to check")));
     }
     // Every variant, as `run` does: times to recovery are cut alike only among all of them.
     let variants = (0..scenario.variants.len()).collect();
-    let experiment =
-        run::simulate(&scenario, variants, &arguments.runs, arguments.quiet, interrupt)?;
-    let summary = summarise(&scenario, &experiment);
+    let Some(done) = work(&scenario, variants, &arguments.runs, console, interrupt)? else {
+        let exit = interrupt.exit();
+        return Ok((
+            failed(file, "interrupted before anything could be judged".into(), exit),
+            exit,
+        ));
+    };
+    let Done { experiment, summary } = done;
     let judgements = check::check(&scenario, &summary, &experiment);
     if let Some(parent) = &arguments.out {
         let command = format!("stormlab check {}", file.display());
         run::write_under(parent, &scenario, &experiment, &summary, &command)?;
     }
-    let exit = match run::exit(console, &experiment, interrupt) {
-        interrupted @ (Exit::Interrupted | Exit::Terminated) => interrupted,
+    let exit = match run::exit(console, &scenario, &experiment, interrupt) {
+        early if early.is_early() => early,
         other => other.worst(Exit::of(&judgements)),
     };
     let checked = Checked {
@@ -107,6 +122,7 @@ fn check_one(
         exit: exit.code(),
         error: None,
         complete: !experiment.interrupted && experiment.limits_hit.is_empty(),
+        interrupted: experiment.interrupted,
         judgements,
     };
     Ok((checked, exit))
@@ -129,6 +145,12 @@ fn lines(checked: &Checked) -> String {
         if judgement.decision != Decision::Pass {
             out += &format!("      line {line}: {}\n", judgement.because);
         }
+    }
+    if checked.interrupted && checked.error.is_none() {
+        let decided = |it: &&Judgement| it.decision != Decision::Undecided;
+        let (decided, all) =
+            (checked.judgements.iter().filter(decided).count(), checked.judgements.len());
+        out += &format!("  interrupted: {decided} of {all} expectations were decided\n");
     }
     out
 }

@@ -9,10 +9,13 @@ mod check;
 mod console;
 mod explain;
 mod interrupt;
+mod limits;
 mod progress;
 mod run;
+mod work;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Parser;
 
@@ -23,7 +26,9 @@ use crate::cli::console::Console;
 use crate::experiment::ExperimentError;
 use crate::report::ReportError;
 use crate::report::files::WriteError;
+use crate::scenario;
 use crate::scenario::LoadError;
+use crate::scenario::model::Scenario;
 
 /// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -52,10 +57,21 @@ impl Error {
             Self::Scenario(_) | Self::Usage(_) | Self::Experiment(ExperimentError::Threads(_)) => {
                 Exit::Usage
             }
+            Self::Write(WriteError::Unfit { .. })
+            | Self::Report(ReportError::Write(WriteError::Unfit { .. })) => Exit::Usage,
             Self::Write(_) | Self::Report(ReportError::Write(_)) => Exit::Output,
             Self::Experiment(ExperimentError::Invariant { .. }) | Self::Report(_) => Exit::Bug,
         }
     }
+}
+
+/// Reads a scenario and says what is doubtful about it.
+fn load(file: &Path, console: &Console) -> Result<Scenario, Error> {
+    let (scenario, doubts) = scenario::load_with_doubts(file)?;
+    for doubt in doubts {
+        console.note(&doubt.to_string());
+    }
+    Ok(scenario)
 }
 
 /// Does what the arguments say; the first of them is the program's name.

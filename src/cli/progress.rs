@@ -50,6 +50,12 @@ impl Shown {
         Self { kind, planned: zero(), done: zero(), events: zero() }
     }
 
+    /// Are all runs done?
+    pub(super) fn all_done(&self) -> bool {
+        let planned = self.planned.load(Ordering::SeqCst);
+        planned > 0 && self.done.load(Ordering::SeqCst) >= planned
+    }
+
     /// Takes the bar away.
     pub(super) fn finish(&self) {
         if let Kind::Bar(bar) = &self.kind {
@@ -60,14 +66,14 @@ impl Shown {
 
 impl Progress for Shown {
     fn planned(&self, runs: u64) {
-        self.planned.store(runs, Ordering::Relaxed);
+        self.planned.store(runs, Ordering::SeqCst);
         if let Kind::Bar(bar) = &self.kind {
             bar.set_length(runs);
         }
     }
 
     fn finished(&self, events: u64) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let done = self.done.fetch_add(1, Ordering::SeqCst) + 1;
         let events = self.events.fetch_add(events, Ordering::Relaxed) + events;
         let planned = self.planned.load(Ordering::Relaxed).max(1);
         match &self.kind {

@@ -2,42 +2,39 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::analysis::summarise;
 use crate::analysis::summary::Summary;
 use crate::check::Exit;
 use crate::cli::Error;
 use crate::cli::arguments::RunArguments;
-use crate::cli::arguments::Runs;
 use crate::cli::console::Console;
 use crate::cli::interrupt::Interrupt;
-use crate::cli::progress::Shown;
-use crate::experiment;
+use crate::cli::limits;
+use crate::cli::load;
+use crate::cli::work::Done;
+use crate::cli::work::work;
 use crate::experiment::Experiment;
-use crate::experiment::Plan;
 use crate::lint;
 use crate::report;
 use crate::report::Material;
 use crate::report::files::Folder;
 use crate::report::files::safe_name;
 use crate::report::terminal;
-use crate::scenario;
 use crate::scenario::model::Model;
 use crate::scenario::model::Scenario;
 
 /// Runs a scenario, writes its report, says what happened.
 pub(super) fn run(arguments: &RunArguments, console: &mut Console) -> Result<Exit, Error> {
-    let scenario = scenario::load(&arguments.file)?;
+    let scenario = Arc::new(load(&arguments.file, console)?);
     let variants = chosen(&scenario, &arguments.variant)?;
     let interrupt = Interrupt::listen();
     // Before the work, so that a folder that cannot be had costs no waiting.
     let folder = Folder::open(&folder_of(&scenario, arguments.out.as_deref()))?;
-    let experiment = simulate(&scenario, variants, &arguments.runs, arguments.quiet, &interrupt)?;
-    if experiment.results.is_empty() {
-        console.note("interrupted before any run had finished; nothing was written");
+    let Some(done) = work(&scenario, variants, &arguments.runs, console, &interrupt)? else {
         return Ok(interrupt.exit());
-    }
-    let summary = summarise(&scenario, &experiment);
+    };
+    let Done { experiment, summary } = done;
     let command = command(arguments);
     let worst_case = worst_case(&scenario);
     let material = Material {
@@ -48,48 +45,36 @@ pub(super) fn run(arguments: &RunArguments, console: &mut Console) -> Result<Exi
         worst_case: &worst_case,
     };
     // Charts take longer than somebody who interrupts wants to wait.
-    let charts = !arguments.no_charts && !experiment.interrupted;
+    let charts = !arguments.no_charts && !interrupt.is_raised();
     let written = report::write(&folder, &material, charts)?;
     if arguments.json {
         console.say(&report::summary_json(&summary)?);
-    } else if !arguments.quiet {
+    } else if !arguments.runs.quiet {
         console.say(&terminal::render(&material, console.width()));
         console.say(&terminal::files(folder.path(), &written, &command));
     }
-    Ok(exit(console, &experiment, &interrupt))
-}
-
-/// The runs that were asked for, with progress shown.
-pub(super) fn simulate(
-    scenario: &Scenario,
-    variants: Vec<usize>,
-    runs: &Runs,
-    quiet: bool,
-    interrupt: &Interrupt,
-) -> Result<Experiment, Error> {
-    let plan =
-        Plan { variants, replications: runs.replications, seed: runs.seed, threads: runs.threads };
-    let progress = Shown::new(quiet);
-    let experiment = experiment::run(scenario, &plan, &progress, interrupt.flag());
-    progress.finish();
-    Ok(experiment?)
+    Ok(exit(console, &scenario, &experiment, &interrupt))
 }
 
 /// What the runs themselves mean for the exit code; says so where they did not end well.
-pub(super) fn exit(console: &Console, experiment: &Experiment, interrupt: &Interrupt) -> Exit {
+pub(super) fn exit(
+    console: &Console,
+    scenario: &Scenario,
+    experiment: &Experiment,
+    interrupt: &Interrupt,
+) -> Exit {
+    if let Some(note) = limits::note(scenario, experiment) {
+        console.note(&note);
+    }
     if experiment.interrupted {
         console.note("interrupted: what had finished is kept and marked as incomplete");
         return interrupt.exit();
     }
-    let Some(first) = experiment.limits_hit.first() else { return Exit::Success };
-    console.note(&format!(
-        "a limit ended {} of the runs, the first by `{:?}` in replication {}; raise it under \
-         `run.limits`, or shorten the horizon",
-        experiment.limits_hit.len(),
-        first.limit,
-        first.replication
-    ));
-    Exit::Limit
+    if interrupt.is_raised() {
+        console.note("interrupted after the last run: nothing is missing");
+        return interrupt.exit();
+    }
+    if experiment.limits_hit.is_empty() { Exit::Success } else { Exit::Limit }
 }
 
 /// The most attempts that one request can cost, on paper: for each variant, at each service, of

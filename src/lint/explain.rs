@@ -24,7 +24,8 @@ pub struct Explanation<'s> {
     pub scenario: &'s str,
     /// The variant's name.
     pub variant: &'s str,
-    /// The variant as meant.
+    /// The variant as meant; machines read it as a scenario.
+    #[serde(skip)]
     pub model: &'s Model,
     /// Each service's load against its capacity.
     pub services: Vec<ServiceLoad>,

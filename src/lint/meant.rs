@@ -7,6 +7,7 @@ use std::fmt::Write;
 use crate::lint::meant_policy::policy;
 use crate::random::Distribution;
 use crate::scenario::defaults;
+use crate::scenario::effective;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Caller;
@@ -77,6 +78,18 @@ pub(super) fn name(text: &str) -> String {
     }
 }
 
+/// The whole scenario as meant, variants and expectations included, as JSON: a scenario again, with
+/// the same results.
+pub fn effective(scenario: &Scenario) -> String {
+    let texts = scenario.variants.iter().map(|variant| as_meant(scenario, &variant.name));
+    effective::compose(scenario, &texts.collect::<Vec<_>>())
+}
+
+/// As [`as_meant`], as JSON.
+pub fn as_meant_json(scenario: &Scenario, variant: &str) -> String {
+    effective::as_json(&as_meant(scenario, variant))
+}
+
 /// The variant as a scenario of its own; empty when there is none of that name.
 pub fn as_meant(scenario: &Scenario, variant: &str) -> String {
     let Some(variant) = scenario.variants.iter().find(|known| known.name == variant) else {
@@ -90,20 +103,32 @@ pub fn as_meant(scenario: &Scenario, variant: &str) -> String {
     out.put(0, "source", quoted(&scenario.source));
     out.raw(0, &format!("# variant: {}", variant.name));
     run(&mut out, model);
-    clients(&mut out, model);
+    system(&mut out, model);
+    triggers(&mut out, model);
+    operator(&mut out, model);
+    out.0
+}
+
+/// Who asks, who answers, and how: what a `set` may change.
+fn system(out: &mut Lines, model: &Model) {
+    clients(out, model);
     out.open(0, "services");
     for it in &model.services {
-        service(&mut out, model, it);
+        service(out, model, it);
     }
-    links(&mut out, model);
+    links(out, model);
     if model.policies.iter().any(|it| it.name != defaults::NO_POLICY) {
         out.open(0, "policies");
     }
     for it in model.policies.iter().filter(|it| it.name != defaults::NO_POLICY) {
-        policy(&mut out, it);
+        policy(out, it);
     }
-    triggers(&mut out, model);
-    operator(&mut out, model);
+}
+
+/// A system alone, as text.
+fn system_text(model: &Model) -> String {
+    let mut out = Lines::default();
+    system(&mut out, model);
     out.0
 }
 
@@ -303,13 +328,18 @@ fn operator(out: &mut Lines, model: &Model) {
     if !model.operator.is_empty() {
         out.open(0, "operator");
     }
+    let mut before = model;
     for it in &model.operator {
         let deed = match &it.what {
             Deed::Shed { population, share, lasts } => {
                 let clients = name(&model.populations[*population].name);
                 format!("shed: {{ clients: {clients}, share: {share}, lasts: {lasts} }}")
             }
-            Deed::Set { change, .. } => format!("set: {{ {change} }}"),
+            Deed::Set { change, model } => {
+                let changes = effective::changes(&system_text(before), &system_text(model), change);
+                before = model;
+                format!("set: {{ {changes} }}")
+            }
             Deed::Flush(service) => format!("flush: {}", name(&model.services[*service].name)),
             Deed::Restart(service) => {
                 format!("restart: {}", name(&model.services[*service].name))

@@ -19,6 +19,8 @@ pub use explain::explanation;
 pub use load::LoadClass;
 pub use load::ServiceLoad;
 pub use meant::as_meant;
+pub use meant::as_meant_json;
+pub use meant::effective;
 pub use shares::Instances;
 pub use worst_case::Attempts;
 pub use worst_case::EdgeCase;

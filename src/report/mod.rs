@@ -18,6 +18,7 @@ use crate::analysis::summary::AmplificationSummary;
 use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::VariantResult;
+use crate::lint;
 use crate::measure::horizon::horizon_rule;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Cause;
@@ -170,13 +171,16 @@ pub fn write(
 ) -> Result<Vec<String>, ReportError> {
     let mut outputs = vec![
         Output::new("summary.json".into(), summary_json(material.summary)?.into_bytes()),
-        Output::new("scenario.effective.json".into(), pretty(material.scenario)?.into_bytes()),
+        Output::new(
+            "scenario.effective.json".into(),
+            lint::effective(material.scenario).into_bytes(),
+        ),
     ];
     outputs.extend(tables::all(material)?);
     if charts {
         outputs.extend(charts::draw(material)?);
     }
-    Ok(folder.write(outputs, Manifest::of(material))?)
+    Ok(folder.write(&outputs, Manifest::of(material))?)
 }
 
 /// The content of `summary.json`.

@@ -108,10 +108,14 @@ impl Problems {
     }
 
     /// The problems in the order of the text.
-    pub(super) fn into_diagnostics(mut self, source: &Source<'_>) -> Vec<Diagnostic> {
+    pub(super) fn into_diagnostics(
+        mut self,
+        source: &Source<'_>,
+        severity: Severity,
+    ) -> Vec<Diagnostic> {
         self.list.sort_by_key(|problem| problem.place.start);
-        let mut all: Vec<_> =
-            self.list.into_iter().map(|problem| source.diagnostic(problem)).collect();
+        let of = |problem| Diagnostic { severity, ..source.diagnostic(problem) };
+        let mut all: Vec<_> = self.list.into_iter().map(of).collect();
         if self.further > 0
             && let Some(last) = all.last_mut()
         {
@@ -125,9 +129,21 @@ impl Problems {
     }
 }
 
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// It is no scenario.
+    Error,
+    /// It runs as written, but that is hardly what is meant.
+    Warning,
+}
+
 /// A problem with its place, for people (`Display`) and for machines (`Serialize`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
     /// The file as it was named.
     pub file: String,
     /// Line, from 1.
@@ -152,7 +168,11 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        writeln!(f, "error: {}", self.problem)?;
+        let word = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        writeln!(f, "{word}: {}", self.problem)?;
         writeln!(f, "  --> {}:{}:{}", self.file, self.line, self.column)?;
         if !self.excerpt.trim().is_empty() {
             let (start, length) = self.marks;
@@ -178,15 +198,23 @@ pub(super) struct Source<'t> {
 impl Source<'_> {
     /// The line of a byte, from 1.
     pub(super) fn line_of(&self, byte: usize) -> usize {
-        let end = byte.min(self.text.len());
-        1 + self.text.as_bytes()[..end].iter().filter(|b| **b == b'\n').count()
+        let bytes = self.text.as_bytes();
+        let end = byte.min(bytes.len());
+        // YAML breaks lines at `\n`, at `\r\n` and at a `\r` alone.
+        let breaks = |at: &usize| match bytes[*at] {
+            b'\n' => true,
+            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        1 + (0..end).filter(breaks).count()
     }
 
     fn diagnostic(&self, problem: Problem) -> Diagnostic {
         let start = self.boundary(problem.place.start);
         let end = self.boundary(problem.place.end.max(start));
-        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
+        let line_start = self.text[..start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let line_end =
+            self.text[start..].find(['\n', '\r']).map_or(self.text.len(), |at| start + at);
         let marked = self.text[start..end.min(line_end)].trim_end();
         let column = self.text[line_start..start].chars().count();
         let length = marked.chars().count().max(1);
@@ -198,6 +226,7 @@ impl Source<'_> {
             line.iter().skip(first).take(EXCERPT_WIDTH).map(|c| printable(*c)).collect();
         let length = length.min((EXCERPT_WIDTH + first).saturating_sub(column).max(1));
         Diagnostic {
+            severity: Severity::Error,
             file: self.file.chars().map(printable).collect(),
             line: self.line_of(start),
             column: column + 1,
@@ -263,7 +292,7 @@ mod tests {
     fn shown(text: &str, start: usize, end: usize) -> String {
         let mut problems = Problems::default();
         problems.push_with(Place { start, end }, "it is wrong", "mend it");
-        problems.into_diagnostics(&Source { file: "a.yaml", text })[0].to_string()
+        problems.into_diagnostics(&Source { file: "a.yaml", text }, Severity::Error)[0].to_string()
     }
 
     #[test]
@@ -299,7 +328,7 @@ mod tests {
         for i in 0..500 {
             problems.push(Place { start: i / 2, end: i / 2 }, "again");
         }
-        let shown = problems.into_diagnostics(&Source { file: "a", text: "" });
+        let shown = problems.into_diagnostics(&Source { file: "a", text: "" }, Severity::Error);
         assert_eq!(shown.len(), MOST_PROBLEMS);
         assert!(shown.last().unwrap().help.as_ref().unwrap().contains("further problems"));
     }

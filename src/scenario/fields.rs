@@ -6,12 +6,13 @@
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
+use crate::scenario::examples;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader::Spanned;
 use crate::scenario::reader::names;
 use crate::scenario::reader::suggest;
-use crate::scenario::tree::Entry;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 
 /// A map in the middle of being read.
 pub(super) struct Fields<'t> {
@@ -19,6 +20,8 @@ pub(super) struct Fields<'t> {
     head: Place,
     entries: &'t [Entry],
     asked: Vec<&'static str>,
+    /// Alternatives of which none was there.
+    missing: Option<&'static [&'static str]>,
 }
 
 impl<'t> Fields<'t> {
@@ -29,9 +32,13 @@ impl<'t> Fields<'t> {
         problems: &mut Problems,
     ) -> Option<Self> {
         match &node.value {
-            Value::Map(entries) => Some(Self { what, head: node.head, entries, asked: Vec::new() }),
+            Value::Map(entries) => {
+                let (head, asked) = (node.head, Vec::new());
+                Some(Self { what, head, entries, asked, missing: None })
+            }
             _ => {
-                problems.push(node.place, format!("{what} is a map, not {}", node.kind()));
+                let problem = format!("{what} is a map, not {}", node.kind());
+                problems.push_with(node.anchor(), problem, examples::of(what));
                 None
             }
         }
@@ -64,15 +71,15 @@ impl<'t> Fields<'t> {
         read: impl FnOnce(&'t Node, &mut Problems) -> Option<T>,
     ) -> Option<Spanned<T>> {
         let found = self.get(key, problems, read);
-        if !self.has(key) {
-            problems.push_with(self.head, format!("{} needs `{key}`", self.what), help);
+        match self.entries.iter().find(|entry| entry.key == key) {
+            None => problems.push_with(self.head, format!("{} needs `{key}`", self.what), help),
+            Some(entry) if entry.node.is_null() => {
+                let problem = format!("{} needs `{key}`, and it has no value here", self.what);
+                problems.push_with(entry.node.anchor(), problem, help);
+            }
+            Some(_) => {}
         }
         found
-    }
-
-    /// Is there something under `key`?
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|entry| entry.key == key && !entry.node.is_null())
     }
 
     /// Where to point when the map as a whole is meant.
@@ -100,16 +107,23 @@ impl<'t> Fields<'t> {
             }
         }
         if found.is_none() {
-            let unknown = self.entries.iter().any(|entry| !self.asked.contains(&&*entry.key));
-            if !unknown || self.entries.len() > 1 {
-                problems.push(self.head, format!("{} needs one of {}", self.what, names(keys)));
-            }
+            self.missing = Some(keys);
         }
         found
     }
 
-    /// The keys nobody asked for are unknown.
+    /// The keys nobody asked for are unknown, and alternatives of which none is there are missed.
     pub(super) fn close(self, problems: &mut Problems) {
+        let unknown = || self.entries.iter().any(|entry| !self.asked.contains(&&*entry.key));
+        // A single key that nobody knows is the alternative, misspelt: one problem, not two.
+        if let Some(keys) = self.missing
+            && !(self.entries.len() == 1 && unknown())
+        {
+            let empty = self.entries.iter().find(|entry| keys.contains(&&*entry.key));
+            let place = empty.map_or(self.head, |entry| entry.node.anchor());
+            let problem = format!("{} needs one of {}", self.what, names(keys));
+            problems.push_with(place, problem, examples::of(self.what));
+        }
         for entry in self.entries {
             if self.asked.contains(&&*entry.key) {
                 continue;

@@ -1,5 +1,6 @@
 //! Reads a file: the only place that does.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -8,17 +9,19 @@ use std::path::Path;
 use crate::scenario::diagnostic::Diagnostic;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::diagnostic::Severity;
 use crate::scenario::diagnostic::Source;
+use crate::scenario::diagnostic::quoted;
 use crate::scenario::file;
 use crate::scenario::merge;
 use crate::scenario::model::Scenario;
 use crate::scenario::model::Variant;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::tree;
-use crate::scenario::tree::Entry;
 use crate::scenario::tree::LARGEST_FILE;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::scenario::validate;
 use crate::scenario::validate::Allowance;
 
@@ -58,13 +61,22 @@ fn listed(problems: &[Diagnostic]) -> String {
 /// # Errors
 /// When the file cannot be read, or is no scenario; the second names every problem with its place.
 pub fn load(path: &Path) -> Result<Scenario, LoadError> {
+    load_with_doubts(path).map(|(scenario, _)| scenario)
+}
+
+/// As [`load`], with what is doubtful about the scenario: it runs as written, but that is hardly
+/// what is meant.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_doubts(path: &Path) -> Result<(Scenario, Vec<Diagnostic>), LoadError> {
     let name = path.display().to_string();
     let mut text = Vec::new();
     // One byte more than allowed is enough to know; a device without end is not read to its end.
     File::open(path)
         .and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut text))
         .map_err(|source| LoadError::Read { file: name.clone(), source })?;
-    parse(&name, &text).map_err(LoadError::Invalid)
+    parse_with_doubts(&name, &text).map_err(LoadError::Invalid)
 }
 
 /// Checks the scenario in `text`; `file_name` is only named in problems.
@@ -72,12 +84,24 @@ pub fn load(path: &Path) -> Result<Scenario, LoadError> {
 /// # Errors
 /// Every problem found, in the order of the text.
 pub fn parse(file_name: &str, text: &[u8]) -> Result<Scenario, Vec<Diagnostic>> {
+    parse_with_doubts(file_name, text).map(|(scenario, _)| scenario)
+}
+
+/// As [`parse`], with what is doubtful about the scenario.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with_doubts(
+    file_name: &str,
+    text: &[u8],
+) -> Result<(Scenario, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let fingerprint = blake3::hash(text).to_hex().to_string();
     let (valid, place) = match text {
         _ if text.len() > LARGEST_FILE => {
             let limit = LARGEST_FILE >> 20;
-            problems.push(Place::default(), format!("the file is larger than {limit} MiB"));
+            let problem = format!("the file is larger than {limit} MiB");
+            problems.push_with(Place::default(), problem, "is it a scenario? then split it");
             ("", Place::default())
         }
         _ => match std::str::from_utf8(text) {
@@ -91,26 +115,47 @@ pub fn parse(file_name: &str, text: &[u8]) -> Result<Scenario, Vec<Diagnostic>> 
     };
     let source = Source { file: file_name, text: valid.strip_prefix('\u{feff}').unwrap_or(valid) };
     if place != Place::default() {
-        problems.push_with(place, "the file is not text in UTF-8", "save it in that encoding");
+        problems.push_with(place, "the file is not text in UTF-8", "save it as UTF-8");
     }
-    let scenario =
-        if problems.is_empty() { read(&source, fingerprint, &mut problems) } else { None };
+    let mut doubts = Problems::default();
+    let scenario = if problems.is_empty() {
+        read(&source, fingerprint, &mut problems, &mut doubts)
+    } else {
+        None
+    };
     match scenario {
-        Some(scenario) if problems.is_empty() => Ok(scenario),
-        _ => Err(problems.into_diagnostics(&source)),
+        Some(scenario) if problems.is_empty() => {
+            Ok((scenario, doubts.into_diagnostics(&source, Severity::Warning)))
+        }
+        _ => Err(problems.into_diagnostics(&source, Severity::Error)),
     }
 }
 
-fn read(source: &Source<'_>, fingerprint: String, problems: &mut Problems) -> Option<Scenario> {
-    let root = tree::parse(source.text, problems)?;
+fn read(
+    source: &Source<'_>,
+    fingerprint: String,
+    problems: &mut Problems,
+    doubts: &mut Problems,
+) -> Option<Scenario> {
+    let mut root = tree::parse(source.text, problems)?;
+    merge::sort_clients(&mut root);
     let mut allowance = Allowance::default();
     if !allowance.pay(root.cost()) {
-        problems.push(Place::default(), "the scenario is too large: too many `gamma` tables");
+        problems.push_with(
+            Place::default(),
+            "the scenario is too large: too many `gamma` tables",
+            "use `lognormal` or `weibull` in some places, or split the file",
+        );
         return None;
     }
     let base = validate::model(&root, source.text, &mut allowance, problems);
+    if let Some((model, _)) = &base {
+        validate::doubts::of_model(model, &root, doubts);
+    }
     let changed = match root.get("variants") {
-        Some(node) if !node.is_null() => variants(node, &root, source, &mut allowance, problems),
+        Some(node) if !node.is_null() => {
+            variants(node, &root, source, &mut allowance, problems, doubts)
+        }
         _ => Vec::new(),
     };
     let written = match root.get("expect") {
@@ -135,6 +180,10 @@ fn read(source: &Source<'_>, fingerprint: String, problems: &mut Problems) -> Op
         let (name, about) = (variant.name.to_owned(), variant.about);
         all.push(Variant { name, about, model: variant.model? });
     }
+    let models: Vec<_> = all.iter().map(|variant| &variant.model).collect();
+    let entries = root.get("variants").map(Node::entries).unwrap_or_default();
+    let parts: Vec<_> = std::iter::once(&root).chain(entries.iter().map(|it| &it.node)).collect();
+    validate::doubts::of_names(&models, &parts, doubts);
     Some(Scenario {
         name: heading.name,
         about: heading.about,
@@ -158,20 +207,36 @@ fn variants<'t>(
     source: &Source<'_>,
     allowance: &mut Allowance,
     problems: &mut Problems,
+    doubts: &mut Problems,
 ) -> Vec<Changed<'t>> {
     let Value::Map(entries) = &node.value else {
-        problems.push(node.place, format!("`variants` is a map from names, not {}", node.kind()));
+        problems.push_with(
+            node.anchor(),
+            format!("`variants` is a map from names, not {}", node.kind()),
+            "as `{ never: { policies: { twice: { retry: null } } } }`",
+        );
         return Vec::new();
     };
     if entries.len() > file::MOST_ENTITIES {
-        problems.push(node.head, format!("there are more than {} variants", file::MOST_ENTITIES));
+        let problem = format!("there are more than {} variants", file::MOST_ENTITIES);
+        problems.push_with(node.head, problem, "split the file");
         return Vec::new();
     }
     let base = merge::without(root, &["variants", "expect"]);
     let base_cost = base.cost();
     let mut all = Vec::with_capacity(entries.len());
+    let mut folded = BTreeMap::from([(BASE.to_owned(), BASE)]);
     for entry in entries {
         file::check_name(&entry.key, entry.place, problems);
+        if let Some(other) = folded.insert(entry.key.to_lowercase(), &entry.key)
+            && other != entry.key
+        {
+            problems.push_with(
+                entry.place,
+                format!("{} and `{other}` would share their files", quoted(&entry.key)),
+                "many discs do not tell capital letters from small ones; give it another name",
+            );
+        }
         if entry.key == BASE {
             problems.push_with(
                 entry.place,
@@ -188,10 +253,18 @@ fn variants<'t>(
             break;
         }
         let about = check_keys(entry, problems);
-        let merged = merge::merge(&base, &merge::without(&entry.node, &["about"]));
+        let mut changes = merge::without(&entry.node, &["about"]);
+        merge::sort_clients(&mut changes);
+        let merged = merge::merge(&base, &changes);
         let mut own = Problems::default();
         let model = validate::model(&merged, source.text, allowance, &mut own);
-        problems.absorb(own, entry.node.place, &format!("in the variant `{}`", entry.key));
+        let context = format!("in the variant `{}`", entry.key);
+        problems.absorb(own, entry.node.place, &context);
+        if let Some((model, _)) = &model {
+            let mut own = Problems::default();
+            validate::doubts::of_model(model, &merged, &mut own);
+            doubts.absorb(own, entry.node.place, &context);
+        }
         all.push(Changed { name: &entry.key, about, model: model.map(|(model, _)| model) });
     }
     all
@@ -201,7 +274,11 @@ fn variants<'t>(
 fn check_keys(entry: &Entry, problems: &mut Problems) -> String {
     let node = &entry.node;
     if !matches!(node.value, Value::Map(_)) && !node.is_null() {
-        problems.push(node.place, format!("a variant is a partial scenario, not {}", node.kind()));
+        problems.push_with(
+            node.place,
+            format!("a variant is a partial scenario, not {}", node.kind()),
+            "as `{ policies: { twice: { retry: null } } }`",
+        );
         return String::new();
     }
     let mut about = String::new();

@@ -6,9 +6,9 @@
 //! problem in a variant points at the variant's own line.
 
 use crate::scenario::diagnostic::Place;
-use crate::scenario::tree::Entry;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 
 /// Keys whose value is a choice.
 const CHOICES: [&str; 12] = [
@@ -41,6 +41,13 @@ enum Level {
     Words,
 }
 
+impl Level {
+    /// What kind of keys a map has that stands under `key` in a map of this kind.
+    fn below(self, key: &str) -> Self {
+        if self == Self::Root && NAMED.contains(&key) { Self::Names } else { Self::Words }
+    }
+}
+
 /// `base` with `overlay` laid over it.
 pub(super) fn merge(base: &Node, overlay: &Node) -> Node {
     merge_at(base, overlay, Level::Root)
@@ -66,12 +73,10 @@ fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
             (place, head) = (overlay.place, overlay.head);
             continue;
         }
-        let node = match level {
-            Level::Words if CHOICES.contains(&&*entry.key) => change.node.clone(),
-            Level::Root if NAMED.contains(&&*entry.key) => {
-                merge_at(&entry.node, &change.node, Level::Names)
-            }
-            _ => merge_at(&entry.node, &change.node, Level::Words),
+        let node = if is_choice(&entry.key, level) {
+            change.node.clone()
+        } else {
+            merge_at(&entry.node, &change.node, level.below(&entry.key))
         };
         entries.push(Entry { key: entry.key.clone(), place: entry.place, node });
     }
@@ -82,6 +87,61 @@ fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
         }
     }
     Node { place, head, value: Value::Map(entries) }
+}
+
+/// What, laid over `base`, gives `other`: the keys that differ, and `null` for those that go.
+pub(super) fn difference(base: &Node, other: &Node) -> Node {
+    difference_at(base, other, Level::Root)
+}
+
+fn difference_at(base: &Node, other: &Node, level: Level) -> Node {
+    let (under, over) = (base.entries(), other.entries());
+    let (before, after) = (Lookup::of(under), Lookup::of(over));
+    let mut entries = Vec::new();
+    for entry in under {
+        if after.find(over, &entry.key).is_none() && !entry.node.is_null() {
+            let value = Value::Scalar { text: "null".to_owned(), quoted: false };
+            entries.push(Entry { node: Node { value, ..entry.node.clone() }, ..entry.clone() });
+        }
+    }
+    for entry in over {
+        let node = match before.find(under, &entry.key) {
+            Some(known) if known.node.same(&entry.node) => continue,
+            Some(known) => match (&known.node.value, &entry.node.value) {
+                (Value::Map(_), Value::Map(_)) if !is_choice(&entry.key, level) => {
+                    difference_at(&known.node, &entry.node, level.below(&entry.key))
+                }
+                _ => entry.node.clone(),
+            },
+            None => entry.node.clone(),
+        };
+        entries.push(Entry { node, ..entry.clone() });
+    }
+    Node { value: Value::Map(entries), ..other.clone() }
+}
+
+/// The dotted paths of a partial scenario and what stands at their ends.
+pub(super) fn leaves(tree: &Node) -> Vec<(String, Node)> {
+    let mut all = Vec::new();
+    leaves_at(tree, "", Level::Root, &mut all);
+    all
+}
+
+fn leaves_at(tree: &Node, path: &str, level: Level, all: &mut Vec<(String, Node)>) {
+    for entry in tree.entries() {
+        let path =
+            if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+        match &entry.node.value {
+            Value::Map(inner) if !inner.is_empty() && !is_choice(&entry.key, level) => {
+                leaves_at(&entry.node, &path, level.below(&entry.key), all);
+            }
+            _ => all.push((path, entry.node.clone())),
+        }
+    }
+}
+
+fn is_choice(key: &str, level: Level) -> bool {
+    level == Level::Words && CHOICES.contains(&key)
 }
 
 fn is_superseded(key: &str, over: &[Entry], lookup: &Lookup) -> bool {
@@ -102,6 +162,18 @@ impl Lookup {
     fn find<'e>(&self, entries: &'e [Entry], key: &str) -> Option<&'e Entry> {
         let at = self.0.binary_search_by(|i| entries[*i].key.as_str().cmp(key)).ok()?;
         Some(&entries[self.0[at]])
+    }
+}
+
+/// Puts the populations of a scenario, or of a variant's changes, in the order of their names.
+///
+/// Draws are named after a population's place, so the order in a file would otherwise be a part of
+/// the results. Those that a variant adds follow those of the base, whose draws stay as they are.
+pub(super) fn sort_clients(tree: &mut Node) {
+    let Value::Map(entries) = &mut tree.value else { return };
+    let clients = entries.iter_mut().find(|entry| entry.key == "clients");
+    if let Some(Value::Map(names)) = clients.map(|entry| &mut entry.node.value) {
+        names.sort_by(|a, b| a.key.cmp(&b.key));
     }
 }
 

@@ -6,16 +6,22 @@
 
 pub mod defaults;
 pub mod diagnostic;
+pub(crate) mod effective;
+mod examples;
 mod fields;
 mod file;
 pub mod load;
 mod merge;
 pub mod model;
+mod node;
 mod reader;
 mod scalar;
 mod tree;
 mod validate;
 
+pub(crate) use file::EXPLAINED;
 pub use load::LoadError;
 pub use load::load;
+pub use load::load_with_doubts;
 pub use load::parse;
+pub use load::parse_with_doubts;

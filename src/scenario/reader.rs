@@ -8,11 +8,11 @@ use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::nearest;
 use crate::scenario::diagnostic::quoted;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::scalar;
 use crate::scenario::scalar::Refusal;
-use crate::scenario::tree::Entry;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Duration;
 use crate::units::Rate;
 use crate::units::Share;
@@ -48,12 +48,27 @@ pub(super) fn names(known: &[&str]) -> String {
     }
 }
 
+/// What one value is, and how it is written.
+#[derive(Clone, Copy)]
+struct Wanted<'w> {
+    what: &'w str,
+    help: &'w str,
+}
+
+const SPAN: Wanted<'_> = Wanted { what: "a span of time", help: scalar::SPAN_HELP };
+const RATE: Wanted<'_> = Wanted { what: "a rate", help: scalar::RATE_HELP };
+const SHARE: Wanted<'_> = Wanted { what: "a share", help: "write a share as `30%` or `0.3`" };
+const BYTES: Wanted<'_> = Wanted { what: "an amount of memory", help: scalar::BYTES_HELP };
+const TEXT: Wanted<'_> = Wanted { what: "a text", help: "put texts into quotes" };
+const NAME: Wanted<'_> = Wanted { what: "a name", help: "write one name" };
+
 /// The scalar's text, or a problem that says what was wanted.
-fn scalar_text<'t>(node: &'t Node, wanted: &str, problems: &mut Problems) -> Option<&'t str> {
+fn scalar_text<'t>(node: &'t Node, wanted: Wanted<'_>, problems: &mut Problems) -> Option<&'t str> {
     match &node.value {
         Value::Scalar { text, .. } if !node.is_null() => Some(text),
         _ => {
-            problems.push(node.place, format!("{wanted} is wanted here, not {}", node.kind()));
+            let problem = format!("{} is wanted here, not {}", wanted.what, node.kind());
+            problems.push_with(node.anchor(), problem, wanted.help);
             None
         }
     }
@@ -61,22 +76,33 @@ fn scalar_text<'t>(node: &'t Node, wanted: &str, problems: &mut Problems) -> Opt
 
 fn parsed<T>(
     node: &Node,
-    wanted: &str,
+    wanted: Wanted<'_>,
     problems: &mut Problems,
     parse: impl FnOnce(&str) -> Result<T, Refusal>,
 ) -> Option<T> {
     let text = scalar_text(node, wanted, problems)?;
-    match parse(text) {
-        Ok(value) => Some(value),
-        Err(refusal) => {
+    parse(text)
+        .map_err(|refusal| {
             let problem = format!("{}: {}", quoted(text), refusal.problem);
-            match refusal.help {
-                Some(help) => problems.push_with(node.place, problem, help),
-                None => problems.push(node.place, problem),
-            }
-            None
-        }
+            problems.push_with(node.place, problem, refusal.help);
+        })
+        .ok()
+}
+
+/// What has been read, if it fits; a problem otherwise.
+fn fitting<T>(
+    found: Option<T>,
+    node: &Node,
+    fits: impl FnOnce(&T) -> bool,
+    (problem, help): (&str, &str),
+    problems: &mut Problems,
+) -> Option<T> {
+    let found = found?;
+    if !fits(&found) {
+        problems.push_with(node.place, problem, help);
+        return None;
     }
+    Some(found)
 }
 
 /// A plain number, not a text that looks like one.
@@ -94,55 +120,46 @@ fn unquoted(node: &Node, problems: &mut Problems) -> Option<()> {
 
 /// Any text.
 pub(super) fn text(node: &Node, problems: &mut Problems) -> Option<String> {
-    scalar_text(node, "a text", problems).map(str::to_owned)
+    scalar_text(node, TEXT, problems).map(str::to_owned)
+}
+
+/// The name of something.
+pub(super) fn name(node: &Node, problems: &mut Problems) -> Option<String> {
+    scalar_text(node, NAME, problems).map(str::to_owned)
 }
 
 /// A span of time, zero allowed.
 pub(super) fn span(node: &Node, problems: &mut Problems) -> Option<Duration> {
-    parsed(node, "a span of time", problems, scalar::duration)
+    parsed(node, SPAN, problems, scalar::duration)
 }
 
 /// A span of time longer than zero.
 pub(super) fn positive_span(node: &Node, problems: &mut Problems) -> Option<Duration> {
-    let found = span(node, problems)?;
-    if found.is_zero() {
-        problems.push_with(
-            node.place,
-            "this span must be longer than 0s",
-            "accepted are 1ns to 100 years (36500d)",
-        );
-        return None;
-    }
-    Some(found)
+    const REFUSAL: (&str, &str) =
+        ("this span must be longer than 0s", "accepted are 1ns to 100 years (36500d)");
+    fitting(span(node, problems), node, |span| !span.is_zero(), REFUSAL, problems)
 }
 
 /// Events per second, zero allowed.
 pub(super) fn rate(node: &Node, problems: &mut Problems) -> Option<Rate> {
-    parsed(node, "a rate", problems, scalar::rate)
+    parsed(node, RATE, problems, scalar::rate)
 }
 
 /// Events per second, more than none.
 pub(super) fn positive_rate(node: &Node, problems: &mut Problems) -> Option<Rate> {
-    let found = rate(node, problems)?;
-    if found.as_per_second() <= 0.0 {
-        problems.push_with(
-            node.place,
-            "this rate must be above 0/s",
-            "accepted are rates above 0/s, up to 1000000000/s",
-        );
-        return None;
-    }
-    Some(found)
+    const REFUSAL: (&str, &str) =
+        ("this rate must be above 0/s", "accepted are rates above 0/s, up to 1000000000/s");
+    fitting(rate(node, problems), node, |rate| rate.as_per_second() > 0.0, REFUSAL, problems)
 }
 
 /// A share of a whole.
 pub(super) fn share(node: &Node, problems: &mut Problems) -> Option<Share> {
-    parsed(node, "a share", problems, scalar::share)
+    parsed(node, SHARE, problems, scalar::share)
 }
 
 /// Bytes.
 pub(super) fn bytes(node: &Node, problems: &mut Problems) -> Option<u64> {
-    parsed(node, "an amount of memory", problems, scalar::bytes)
+    parsed(node, BYTES, problems, scalar::bytes)
 }
 
 /// A whole number within `range`.
@@ -152,16 +169,25 @@ pub(super) fn integer(
     range: RangeInclusive<u64>,
 ) -> Option<u64> {
     unquoted(node, problems)?;
-    let found = parsed(node, "a whole number", problems, scalar::integer)?;
-    if !range.contains(&found) {
-        problems.push_with(
-            node.place,
-            format!("{found} is out of range"),
-            format!("accepted are {} to {}", range.start(), range.end()),
-        );
-        return None;
-    }
-    Some(found)
+    let accepted = match (range.start(), range.end()) {
+        (least, &u64::MAX) => format!("accepted are whole numbers from {least} to 2^64 − 1"),
+        (least, most) => format!("accepted are whole numbers from {least} to {most}"),
+    };
+    let wanted = Wanted { what: "a whole number", help: &accepted };
+    let text = scalar_text(node, wanted, problems)?;
+    let problem = match scalar::integer(text) {
+        Ok(found) if range.contains(&found) => return Some(found),
+        Ok(found) => format!("{found} is out of range"),
+        Err(refusal) => format!("{}: {}", quoted(text), refusal.problem),
+    };
+    // `1e6` and `1000.0` are numbers to people.
+    let whole = scalar::real(text).ok().filter(|value| value.fract() == 0.0 && *value < 1e15);
+    let help = match whole.map(|value| value as u64) {
+        Some(value) if range.contains(&value) => format!("write it as `{value}`; {accepted}"),
+        _ => accepted,
+    };
+    problems.push_with(node.place, problem, help);
+    None
 }
 
 /// A whole number from 1 (or 0) to `most`.
@@ -194,16 +220,16 @@ pub(super) fn count_or_unlimited(
 pub(super) fn real(range: RangeInclusive<f64>) -> impl FnOnce(&Node, &mut Problems) -> Option<f64> {
     move |node, problems| {
         unquoted(node, problems)?;
-        let found = parsed(node, "a number", problems, scalar::real)?;
-        if !range.contains(&found) {
-            problems.push_with(
-                node.place,
-                format!("{found} is out of range"),
-                format!("accepted are {} to {}", range.start(), range.end()),
-            );
-            return None;
-        }
-        Some(found)
+        let accepted = format!("accepted are {} to {}", range.start(), range.end());
+        let wanted = Wanted { what: "a number", help: &accepted };
+        let text = scalar_text(node, wanted, problems)?;
+        let problem = match scalar::real(text) {
+            Ok(found) if range.contains(&found) => return Some(found),
+            Ok(found) => format!("{found} is out of range"),
+            Err(refusal) => format!("{}: {}", quoted(text), refusal.problem),
+        };
+        problems.push_with(node.place, problem, accepted);
+        None
     }
 }
 
@@ -214,7 +240,7 @@ pub(super) fn switch(node: &Node, problems: &mut Problems) -> Option<bool> {
         Value::Scalar { text, quoted: false } if text == "false" => Some(false),
         _ => {
             problems.push_with(
-                node.place,
+                node.anchor(),
                 format!("a switch is wanted here, not {}", node.kind()),
                 "write `true` or `false`",
             );
@@ -229,7 +255,9 @@ pub(super) fn word<T: Copy>(
 ) -> impl FnOnce(&Node, &mut Problems) -> Option<T> {
     move |node, problems| {
         let known: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-        let text = scalar_text(node, &names(&known), problems)?;
+        let accepted = format!("accepted: {}", known.join(", "));
+        let wanted = Wanted { what: "a word", help: &accepted };
+        let text = scalar_text(node, wanted, problems)?;
         let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
         if found.is_none() {
             problems.push_with(
@@ -247,7 +275,11 @@ pub(super) fn list<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> O
     match &node.value {
         Value::List(items) => Some(items),
         _ => {
-            problems.push(node.place, format!("{what} is a list, not {}", node.kind()));
+            problems.push_with(
+                node.anchor(),
+                format!("{what} is a list, not {}", node.kind()),
+                "begin each entry with `- `, or put all of them into `[` and `]`",
+            );
             None
         }
     }
@@ -257,20 +289,21 @@ pub(super) fn list<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> O
 pub(super) fn only_entry<'t>(
     node: &'t Node,
     what: &str,
+    example: &str,
     known: &[&str],
     problems: &mut Problems,
 ) -> Option<&'t Entry> {
-    match node.entries() {
-        [entry] => Some(entry),
-        _ => {
-            problems.push_with(
-                node.place,
-                format!("{what} is one alternative, not {}", node.kind()),
-                format!("write one of {} and its settings", names(known)),
-            );
-            None
-        }
-    }
+    let found = match node.entries() {
+        [entry] => return Some(entry),
+        [] => node.kind(),
+        several => format!("a map of {}", several.len()),
+    };
+    problems.push_with(
+        node.anchor(),
+        format!("{what} names one kind, as `{example}`, and this is {found}"),
+        format!("write one of {} and its settings", names(known)),
+    );
+    None
 }
 
 /// Notes that a name is none of those known at its place.

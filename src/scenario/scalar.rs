@@ -31,14 +31,21 @@ const UNITS: [(&str, u64); 8] = [
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) problem: String,
-    pub(super) help: Option<String>,
+    pub(super) help: String,
 }
 
 fn refuse<T>(problem: impl Into<String>, help: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal { problem: problem.into(), help: Some(help.into()) })
+    Err(Refusal { problem: problem.into(), help: help.into() })
 }
 
-const SPAN_HELP: &str = "write a span as `200ms`, `1.5s`, `2min` or `1m30s`";
+/// How spans are written.
+pub(super) const SPAN_HELP: &str = "write a span as `200ms`, `1.5s`, `2min` or `1m30s`";
+
+/// How rates are written.
+pub(super) const RATE_HELP: &str = "write a rate as `25/s`, `1500/min`, `200/h` or `3/d`";
+/// How memory is written.
+pub(super) const BYTES_HELP: &str =
+    "write memory as `4GiB`, `512MiB`, `64KiB` or a number of bytes";
 
 /// A span: `200ms`, `1.5s`, `1m30s`; units descend, and nothing is finer than a nanosecond.
 pub(super) fn duration(text: &str) -> Result<Duration, Refusal> {
@@ -60,7 +67,11 @@ pub(super) fn duration(text: &str) -> Result<Duration, Refusal> {
         let (word, tail) = after.split_at(word_end);
         let word = if word == "µs" || word == "μs" { "us" } else { word };
         if word.is_empty() {
-            return refuse("a span of time needs a unit", SPAN_HELP);
+            let joined: String = text.split_whitespace().collect();
+            return match joined != text.trim() && duration(&joined).is_ok() {
+                true => refuse("a span of time has no blanks", format!("write it as `{joined}`")),
+                false => refuse("a span of time needs a unit", SPAN_HELP),
+            };
         }
         let Some((_, unit)) = UNITS.iter().find(|(name, _)| *name == word) else {
             let known = "the units are ns, us, ms, s, min, h and d";
@@ -86,16 +97,15 @@ pub(super) fn duration(text: &str) -> Result<Duration, Refusal> {
 
 /// `25/s`, `1500/min`, `200/h`, `3/d`.
 pub(super) fn rate(text: &str) -> Result<Rate, Refusal> {
-    const HELP: &str = "write a rate as `25/s`, `1500/min`, `200/h` or `3/d`";
     let Some((number, unit)) = text.split_once('/') else {
-        return refuse("a rate needs its unit", HELP);
+        return refuse("a rate needs its unit", RATE_HELP);
     };
     let per = match unit.trim() {
         "s" => 1.0,
         "min" | "m" => 60.0,
         "h" => 3_600.0,
         "d" => 86_400.0,
-        _ => return refuse("this is not a unit of a rate", HELP),
+        _ => return refuse("this is not a unit of a rate", RATE_HELP),
     };
     let value = real(number.trim())? / per;
     match Rate::per_second(value) {
@@ -125,12 +135,15 @@ pub(super) fn share(text: &str) -> Result<Share, Refusal> {
 /// A finite number that is not negative.
 pub(super) fn real(text: &str) -> Result<f64, Refusal> {
     const HELP: &str = "accepted are finite numbers that are not negative, as `2` or `0.5`";
+    if text.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && real(rest).is_ok()) {
+        return refuse("this is negative", HELP);
+    }
     let looks_right = text.starts_with(|c: char| c.is_ascii_digit())
         && text
             .chars()
             .all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+' | '_'));
     if !looks_right {
-        return refuse("this is not a number, or a negative one", HELP);
+        return refuse("this is not a number", HELP);
     }
     match without_underscores(text).and_then(|text| text.parse::<f64>().ok()) {
         Some(value) if value.is_finite() => Ok(value),
@@ -142,6 +155,9 @@ pub(super) fn real(text: &str) -> Result<f64, Refusal> {
 /// A whole number: `5`, `1_000_000`.
 pub(super) fn integer(text: &str) -> Result<u64, Refusal> {
     let digits = text.chars().all(|c| c.is_ascii_digit() || c == '_');
+    if text.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && integer(rest).is_ok()) {
+        return refuse("this is negative", "accepted are whole numbers from 0");
+    }
     match without_underscores(text).filter(|text| digits && !text.is_empty()) {
         Some(text) => text.parse().or_else(|_| {
             refuse("this number is too large", "accepted are whole numbers below 2^64")
@@ -152,7 +168,6 @@ pub(super) fn integer(text: &str) -> Result<u64, Refusal> {
 
 /// Bytes: `4GiB`, `512MiB`, `1000000`.
 pub(super) fn bytes(text: &str) -> Result<u64, Refusal> {
-    const HELP: &str = "write memory as `4GiB`, `512MiB`, `64KiB` or a number of bytes";
     let text = text.trim();
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -162,11 +177,11 @@ pub(super) fn bytes(text: &str) -> Result<u64, Refusal> {
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
         "TiB" => 1u64 << 40,
-        _ => return refuse("this is not a unit of memory", HELP),
+        _ => return refuse("this is not a unit of memory", BYTES_HELP),
     };
     match integer(number.trim())?.checked_mul(unit) {
         Some(bytes) => Ok(bytes),
-        None => refuse("this is more memory than there is", HELP),
+        None => refuse("this is more memory than there is", BYTES_HELP),
     }
 }
 
@@ -232,11 +247,12 @@ mod tests {
         fn check(text: &str, why: &str) {
             let refusal = duration(text).expect_err(text);
             assert!(refusal.problem.contains(why), "{text}: {refusal:?}");
-            assert!(refusal.help.is_some());
+            assert!(!refusal.help.is_empty());
         }
         check("", "is needed");
         check("5", "needs a unit");
-        check("5 s", "needs a unit");
+        check("5 s", "no blanks");
+        check("5 ", "needs a unit");
         check("-5s", "not negative");
         check("5sec", "not a unit");
         check("soon", "not a span");
@@ -267,7 +283,7 @@ mod tests {
         for bad in ["1.1", "101%", "-0.1", "nan", "inf", "1e999", "", "%"] {
             assert!(share(bad).is_err(), "{bad}");
         }
-        assert_eq!(share("30").unwrap_err().help.as_deref(), Some("did you mean `30%`?"));
+        assert_eq!(share("30").unwrap_err().help, "did you mean `30%`?");
         for bad in ["", "_", "1__0", "-1", "1.5", "0x10", "18446744073709551616", "1_"] {
             assert!(integer(bad).is_err(), "{bad}");
         }

@@ -17,97 +17,16 @@ use saphyr_parser::Span;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::is_forbidden;
-use crate::scenario::diagnostic::quoted;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 
 /// Maps and lists inside one another. Real scenarios need about ten.
 const DEEPEST: usize = 32;
 /// Scalars, maps and lists of one file: far above any real one, and a fraction of a second's work.
 const MOST_VALUES: usize = 100_000;
-/// A gamma distribution builds a table, which costs as much as reading that many values.
-const GAMMA_COST: usize = 400;
 /// Bytes of one file.
 pub(super) const LARGEST_FILE: usize = 1 << 20;
-
-/// A value and where it stands.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    /// The value's own text.
-    pub(super) place: Place,
-    /// Where to point when the value as a whole is meant: its key, or its own start.
-    pub(super) head: Place,
-    /// What it is.
-    pub(super) value: Value,
-}
-
-/// A scalar, a list or a map.
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    /// A text, number, switch or nothing: whoever asks decides.
-    Scalar {
-        /// The text, escapes resolved.
-        text: String,
-        /// Was it in quotes (or a block)? Then it is a text whatever it looks like.
-        quoted: bool,
-    },
-    /// A list.
-    List(Vec<Node>),
-    /// A map in the order of the file; no key occurs twice.
-    Map(Vec<Entry>),
-}
-
-/// A key and its value.
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    /// The key.
-    pub(super) key: String,
-    /// Where the key stands.
-    pub(super) place: Place,
-    /// The value.
-    pub(super) node: Node,
-}
-
-impl Node {
-    /// Nothing: `null`, `~` or no text at all.
-    pub(super) fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Scalar { text, quoted: false }
-            if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
-    }
-
-    /// The entries of a map, none of anything else.
-    pub(super) fn entries(&self) -> &[Entry] {
-        match &self.value {
-            Value::Map(entries) => entries,
-            _ => &[],
-        }
-    }
-
-    /// The value of a key of a map.
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
-        self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
-    }
-
-    /// What reading the tree costs, in values: itself, those below, and the tables they need.
-    pub(super) fn cost(&self) -> usize {
-        // Depth is bounded by `DEEPEST`, here and in everything merged from such trees.
-        let of_entry =
-            |entry: &Entry| entry.node.cost() + if entry.key == "gamma" { GAMMA_COST } else { 0 };
-        1 + match &self.value {
-            Value::Scalar { .. } => 0,
-            Value::List(items) => items.iter().map(Self::cost).sum(),
-            Value::Map(entries) => entries.iter().map(of_entry).sum(),
-        }
-    }
-
-    /// What the value is, in a message.
-    pub(super) fn kind(&self) -> String {
-        match &self.value {
-            _ if self.is_null() => "nothing".into(),
-            Value::Scalar { text, .. } => quoted(text),
-            Value::List(_) => "a list".into(),
-            Value::Map(_) => "a map".into(),
-        }
-    }
-}
 
 /// A map or list that is not closed yet.
 struct Open {
@@ -129,11 +48,12 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Node> {
         );
         return None;
     }
-    Builder { offsets: Offsets::of(text), stack: Vec::new(), values: 0, root: None, problems }
-        .read(text)
+    let (offsets, stack) = (Offsets::of(text), Vec::new());
+    Builder { text, offsets, stack, values: 0, root: None, problems }.read()
 }
 
 struct Builder<'p> {
+    text: &'p str,
     offsets: Offsets,
     stack: Vec<Open>,
     values: usize,
@@ -142,27 +62,24 @@ struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    fn read(mut self, text: &str) -> Option<Node> {
+    fn read(mut self) -> Option<Node> {
         let mut documents = 0;
-        for event in Parser::new_from_str(text) {
+        for event in Parser::new_from_str(self.text) {
             let (event, span) = match event {
                 Ok(pair) => pair,
                 Err(error) => {
                     let start = self.offsets.byte(error.marker().index());
-                    let place = Place { start, end: start };
-                    self.problems.push_with(
-                        place,
-                        format!("this is not YAML: {}", error.info()),
-                        "texts with `:`, `#`, `>`, `[` or `{` in them need quotes; indent with spaces",
-                    );
-                    return None;
+                    return self.not_yaml(start, error.info());
                 }
             };
             let place = self.offsets.place(span);
             match event {
                 Event::DocumentStart(_) if documents > 0 => {
-                    self.problems
-                        .push(place, "a file holds one scenario: a second document begins here");
+                    self.problems.push_with(
+                        place,
+                        "a file holds one scenario: a second document begins here",
+                        "make it a file of its own, or a variant of this one",
+                    );
                     return None;
                 }
                 Event::DocumentStart(_) => documents += 1,
@@ -172,11 +89,15 @@ impl Builder<'_> {
                 | Event::MappingStart(anchor, _)
                     if anchor != 0 =>
                 {
+                    let place = self.mark_before(place, '&');
                     return self.refuse(place, "an anchor");
                 }
                 Event::Scalar(_, _, _, Some(_))
                 | Event::SequenceStart(_, Some(_))
-                | Event::MappingStart(_, Some(_)) => return self.refuse(place, "a tag"),
+                | Event::MappingStart(_, Some(_)) => {
+                    let place = self.mark_before(place, '!');
+                    return self.refuse(place, "a tag");
+                }
                 Event::Scalar(text, style, ..) => {
                     let quoted = style != ScalarStyle::Plain;
                     self.scalar(text.into_owned(), quoted, place)?;
@@ -197,6 +118,55 @@ impl Builder<'_> {
         self.root
     }
 
+    /// The parser's own refusals, in words that help.
+    fn not_yaml(self, start: usize, info: &str) -> Option<Node> {
+        let place = Place { start, end: start };
+        if info.contains("unknown anchor") {
+            let place = self.word_at(start);
+            return self.refuse(place, "an alias");
+        }
+        // It notices a tab where the line before ends.
+        let tab = self.text.get(start..).and_then(|rest| rest.find('\t'));
+        let (place, help) = match tab.filter(|_| info.contains("tab")) {
+            Some(tab) => (
+                Place { start: start + tab, end: start + tab + 1 },
+                "indent with spaces: what a tab means differs from editor to editor",
+            ),
+            None if info.contains("quoted scalar") => {
+                (place, "the quoted text that begins here does not end: close it with its quote")
+            }
+            None if info.contains("recursion") || info.contains("depth") => {
+                (place, "a scenario needs about ten levels")
+            }
+            None => (
+                place,
+                "texts with `:`, `#`, `>`, `[` or `{` in them need quotes; indent with spaces, and \
+                 close what is opened",
+            ),
+        };
+        self.problems.push_with(place, format!("this is not YAML: {info}"), help);
+        None
+    }
+
+    /// The last mark of that kind before a place, and the word that it begins.
+    fn mark_before(&self, place: Place, mark: char) -> Place {
+        let before = self.text.get(..place.start).unwrap_or_default();
+        match before.rfind(mark) {
+            Some(at) => {
+                let start = before[..at].trim_end_matches(mark).len();
+                self.word_at(start)
+            }
+            None => place,
+        }
+    }
+
+    /// The word that begins at a byte.
+    fn word_at(&self, start: usize) -> Place {
+        let rest = self.text.get(start..).unwrap_or_default();
+        let ends = |c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}');
+        Place { start, end: start + rest.find(ends).unwrap_or(rest.len()) }
+    }
+
     fn refuse(self, place: Place, what: &str) -> Option<Node> {
         self.problems.push_with(
             place,
@@ -208,9 +178,10 @@ impl Builder<'_> {
 
     fn scalar(&mut self, text: String, quoted: bool, place: Place) -> Option<()> {
         if let Some(c) = text.chars().find(|c| is_forbidden(*c) && !matches!(c, '\n' | '\t')) {
-            self.problems.push(
+            self.problems.push_with(
                 place,
                 format!("the character U+{:04X} is not allowed in a scenario", c as u32),
+                "control and direction characters can hide what a file says; remove it",
             );
             return None;
         }
@@ -219,7 +190,11 @@ impl Builder<'_> {
             && open.key.is_none()
         {
             if text.chars().any(|c| c.is_control()) || text.is_empty() {
-                self.problems.push(place, "a key is one line of text");
+                self.problems.push_with(
+                    place,
+                    "a key is one line of text",
+                    "names have letters, digits, `_` and `-`",
+                );
                 return None;
             }
             if !open.seen.insert(text.clone()) {
@@ -242,11 +217,19 @@ impl Builder<'_> {
             && matches!(open.node.value, Value::Map(_))
             && open.key.is_none()
         {
-            self.problems.push(place, "a key is one line of text, not a list or a map");
+            self.problems.push_with(
+                place,
+                "a key is one line of text, not a list or a map",
+                "write `key: value`",
+            );
             return None;
         }
         if self.stack.len() == DEEPEST {
-            self.problems.push(place, format!("values are nested more than {DEEPEST} deep"));
+            self.problems.push_with(
+                place,
+                format!("values are nested more than {DEEPEST} deep"),
+                "a scenario needs about ten levels: is a bracket not closed?",
+            );
             return None;
         }
         self.count(place)?;
@@ -265,7 +248,11 @@ impl Builder<'_> {
     fn count(&mut self, place: Place) -> Option<()> {
         self.values += 1;
         if self.values > MOST_VALUES {
-            self.problems.push(place, format!("a scenario holds at most {MOST_VALUES} values"));
+            self.problems.push_with(
+                place,
+                format!("a scenario holds at most {MOST_VALUES} values"),
+                "split the file",
+            );
             return None;
         }
         Some(())
@@ -321,12 +308,13 @@ impl Offsets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::diagnostic::Severity;
     use crate::scenario::diagnostic::Source;
 
     fn problem(text: &str) -> String {
         let mut problems = Problems::default();
         parse(text, &mut problems);
-        let shown = problems.into_diagnostics(&Source { file: "f", text });
+        let shown = problems.into_diagnostics(&Source { file: "f", text }, Severity::Error);
         shown.first().map(|d| format!("{}:{} {}", d.line, d.column, d.problem)).unwrap_or_default()
     }
 
@@ -337,7 +325,12 @@ mod tests {
             let found = problem(text);
             assert!(found.contains(expected), "{text:?}: {found:?}");
         }
-        check("a: &x 1", "1:7 an anchor");
+        check("a: &x 1", "1:4 an anchor");
+        check("a: *x", "1:4 an alias");
+        check("<<: *x", "1:5 an alias");
+        check("b: 1\n\ta: 1", "2:1 this is not YAML");
+        check("a: 1\rb: &x 2", "2:4 an anchor");
+        check("a: !!str 1", "1:4 a tag");
         check("a: &x {}\nb: *x", "an anchor");
         check("a: !!str 1", "a tag");
         check("a: !x [1]", "a tag");

@@ -1,8 +1,10 @@
 //! The command line as a user meets it: words, files, exit codes.
 
+#[cfg(unix)]
+mod interrupts;
+mod outputs;
+
 use std::fs;
-use std::io::BufRead;
-use std::io::BufReader;
 use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
@@ -56,7 +58,7 @@ fn err(assert: &Assert) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
 
-/// Every file below a folder, by its path, with its content; the lock left out.
+/// Every file below a folder, by its path, with its content.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -64,7 +66,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
         for entry in fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
             if entry.is_dir() {
                 folders.push(entry);
-            } else if !entry.ends_with(".lock") {
+            } else {
                 let name = entry.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
                 all.push((name, fs::read(&entry).unwrap()));
             }
@@ -87,7 +89,13 @@ fn bad_arguments_exit_with_2_and_say_what_is_wanted() {
     check(&[], "Usage: stormlab");
     check(&["run"], "<FILE>");
     check(&["run", "pause.yaml", "--threads", "0"], "from 1 to 1024");
-    check(&["run", "pause.yaml", "--replications", "0"], "0");
+    check(&["run", "pause.yaml", "--replications", "0"], "from 1 to 1000000");
+    check(&["run", "pause.yaml", "--replications", "1e3"], "from 1 to 1000000");
+    check(&["run", "pause.yaml", "--seed", "-1"], "from 0 to 18446744073709551615");
+    check(&["check", "pause.yaml", "--seed=-1"], "from 0 to 18446744073709551615");
+    check(&["run", "pause.yaml", "--out", "/"], "`/` is the root of the file system");
+    check(&["run", "pause.yaml", "--out", "."], "`.` holds other files");
+    check(&["run", "pause.yaml", "--out", "pause.yaml"], "is a file, not a folder");
     check(&["run", "nowhere.yaml"], "nowhere.yaml could not be read");
     check(&["run", "pause.yaml", "--variant", "nevr"], "did you mean `never`?");
     check(&["explain", "pause.yaml", "--variant", "x"], "it has: base, never");
@@ -158,24 +166,6 @@ fn colour_comes_when_asked_for() {
 }
 
 #[test]
-fn output_that_cannot_be_written_exits_with_5_and_names_the_place() {
-    let place = place();
-    fs::write(place.path().join("file"), "").unwrap();
-    let arguments = ["run", "pause.yaml", "--out", "file/results"];
-    let assert = stormlab(place.path()).args(arguments).assert().code(5);
-    assert!(err(&assert).contains("file/results"), "{}", err(&assert));
-
-    let folder = place.path().join("busy");
-    fs::create_dir(&folder).unwrap();
-    let lock = fs::File::create(folder.join(".lock")).unwrap();
-    lock.lock().unwrap();
-    let arguments = ["run", "pause.yaml", "--out", "busy"];
-    let assert = stormlab(place.path()).args(arguments).assert().code(5);
-    assert!(err(&assert).contains("another run is writing to busy"), "{}", err(&assert));
-    assert_eq!(files(&folder), []);
-}
-
-#[test]
 fn a_reader_that_hangs_up_is_no_error() {
     let place = place();
     let mut child = Command::new(env!("CARGO_BIN_EXE_stormlab"))
@@ -226,52 +216,63 @@ fn explain_gives_the_scenario_as_meant() {
     let arguments = ["explain", "pause.yaml", "--variant", "never", "--json"];
     let said = out(&stormlab(place.path()).args(arguments).assert().success());
     let json: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!(json["variant"], "never");
-    assert_eq!(json["model"]["populations"][0]["size"], 20);
+    assert_eq!(json["explained"]["variant"], "never");
+    assert_eq!(json["explained"]["services"][1]["attempts_per_request"], 1);
+    assert_eq!(json["clients"]["web"]["population"], 20);
+    assert_eq!(json["run"]["limits"]["events"], 2_000_000_000_u64);
+    // It is a scenario, and the same one.
+    fs::write(place.path().join("never.json"), &said).unwrap();
+    let arguments = ["explain", "never.json", "--json"];
+    let again = out(&stormlab(place.path()).args(arguments).assert().success());
+    assert_eq!(again.replace(r#""variant": "base""#, r#""variant": "never""#), said);
     let words = out(&stormlab(place.path()).args(["explain", "pause.yaml"]).assert().success());
     assert!(words.contains("database"), "{words}");
 }
 
-/// Interrupts a run while its second variant is under way.
-#[cfg(unix)]
-#[track_caller]
-fn interrupted(signal: &str, expected: i32) {
-    let place = tempfile::tempdir().unwrap();
-    // The second variant would take for ever; the first is over at once.
-    let endless = SCENARIO.replace(
-        "never: { policies",
-        "endless: { clients: { web: { arrivals: { poisson: 4000/s } } }, run: { horizon: 2d }, policies",
+/// What lies beside every result can be run, and gives the same result.
+#[test]
+fn the_effective_scenario_runs_and_gives_the_same_bytes() {
+    let place = place();
+    let run = |file: &str, folder: &str| {
+        let arguments = ["run", file, "--out", folder];
+        stormlab(place.path()).args(arguments).assert().success();
+        files(&place.path().join(folder))
+    };
+    let first = run("pause.yaml", "one");
+    let second = run("one/scenario.effective.json", "two");
+    assert_eq!(first.len(), second.len());
+    for ((name, a), (_, b)) in first.iter().zip(&second) {
+        assert!(a == b || name == "manifest.json", "{name} differs");
+    }
+}
+
+#[test]
+fn a_limit_is_named_as_in_the_scenario_with_what_to_do() {
+    let place = place();
+    #[track_caller]
+    fn check(place: &Path, limits: &str, expected: &str) {
+        let text = SCENARIO.replace("seed: 7", &format!("seed: 7, limits: {{ {limits} }}"));
+        fs::write(place.join("limited.yaml"), text).unwrap();
+        let arguments = ["run", "limited.yaml", "--no-charts", "-q", "--out", "limited"];
+        let said = err(&stormlab(place).args(arguments).assert().code(4));
+        assert!(said.contains(expected) && said.contains("or raise it"), "{said}");
+        assert!(said.contains("variant base, replication 0"), "{said}");
+    }
+    check(place.path(), "events: 5000", "run.limits.events of 5,000 (");
+    check(place.path(), "pending: 1", "run.limits.pending of 1 (");
+    check(place.path(), "memory: 1KiB", "run.limits.memory of 0 MiB (");
+}
+
+#[test]
+fn doubts_are_told_and_stop_nothing() {
+    let place = place();
+    let text = SCENARIO.replace("twice:\n", "thrice: {}\n  twice:\n");
+    fs::write(place.path().join("doubtful.yaml"), text).unwrap();
+    let assert = stormlab(place.path()).args(["explain", "doubtful.yaml"]).assert().success();
+    let said = err(&assert);
+    assert!(
+        said.starts_with("warning: nobody uses the policy `thrice`\n  --> doubtful.yaml:14:3"),
+        "{said}"
     );
-    fs::write(place.path().join("pause.yaml"), endless).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_stormlab"))
-        .args(["run", "pause.yaml"])
-        .current_dir(place.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut lines = lines.map(|line| line.unwrap());
-    assert!(lines.any(|line| line == "running endless"));
-    let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-    assert!(kill.unwrap().success());
-    assert!(lines.any(|line| line.contains("marked as incomplete")));
-    assert_eq!(child.wait().unwrap().code(), Some(expected));
-    let folder = place.path().join("output/pause");
-    let manifest = fs::read_to_string(folder.join("manifest.json")).unwrap();
-    assert!(manifest.contains(r#""complete": false"#), "{manifest}");
-    let runs = fs::read_to_string(folder.join("runs.csv")).unwrap();
-    assert_eq!(runs.lines().count(), 1 + 3, "the runs of the first variant are kept");
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_keeps_what_had_finished_and_exits_with_130() {
-    interrupted("INT", 130);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_termination_signal_does_the_same_with_143() {
-    interrupted("TERM", 143);
+    assert!(said.contains("did you mean `twice`?"), "{said}");
 }

@@ -40,7 +40,6 @@ const EXCUSED: [(&str, usize, &str); 5] = [
     ("src/engine/life.rs", TOO_LONG, "the road of a request: one match and the state it reads"),
     ("src/lint/worst_case.rs", TOO_LONG, "half of it are its tests"),
     ("src/report/synthetic.rs", 450, "invented results that the tests of every chart share"),
-    ("src/scenario/model.rs", TOO_LONG, "the model is read as a whole; most lines are its words"),
     ("src/scenario/tree.rs", 450, "from text to nodes: the parser's events meet one stack"),
 ];
 

@@ -207,3 +207,29 @@ fn a_horizon_that_is_too_short_decides_nothing_about_recovery() {
     let lost = vec![(ExpectedMeasure::LostShare, AtLeast(0.9))];
     assert_eq!(judge_within(200, 40, 40, lost)[0].decision, Pass);
 }
+
+/// What ran before somebody interrupted is no sample of what was asked for.
+#[test]
+fn nothing_is_decided_on_runs_that_were_cut_short() {
+    let mut scenario = fixture::scenario(vec![("base", model())]);
+    scenario.expect = vec![Expectation {
+        variant: 0,
+        measure: ExpectedMeasure::StuckShare,
+        comparison: AtLeast(0.9),
+        line: 1,
+        text: "stuck_share >= 90%".into(),
+    }];
+    let plan = Plan { replications: Some(60), ..Plan::everything(&scenario) };
+    let simulate = |model: &Model, _: u64, replication: u32, _: &AtomicBool| {
+        if replication >= 40 {
+            return Err(crate::engine::RunError::Interrupted);
+        }
+        let record = calm(model, replication);
+        Ok(if model.triggers.is_empty() { record } else { record.storm(100..400, 0.0, 9) })
+    };
+    let runs = run_with(&scenario, &plan, &Silent, &AtomicBool::new(false), &simulate).unwrap();
+    let judged = check(&scenario, &summarise(&scenario, &runs), &runs).remove(0);
+    assert_eq!(judged.decision, Undecided);
+    assert_eq!(judged.because, "interrupted after 40 of 60 runs");
+    assert!(judged.measured.estimate.is_some(), "what was seen is shown all the same");
+}

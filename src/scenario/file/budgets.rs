@@ -10,8 +10,8 @@ use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::policies::read_classes;
 use crate::scenario::file::policies::read_per;
+use crate::scenario::node::Node;
 use crate::scenario::reader;
-use crate::scenario::tree::Node;
 use crate::units::Share;
 
 const MOST_TOKENS: f64 = 4_000_000.0;
@@ -53,7 +53,11 @@ fn read_token_bucket(node: &Node, problems: &mut Problems) -> Option<Scoped<Writ
     let (max, ratio) = (max?, ratio?);
     for amount in [max, ratio] {
         if amount.value == 0 {
-            problems.push(amount.place, "a bucket without tokens never allows a retry");
+            problems.push_with(
+                amount.place,
+                "a bucket without tokens never allows a retry",
+                "accepted is anything above 0; callers that never retry have `max_attempts: 1`",
+            );
         }
     }
     let half = Share::new(defaults::THRESHOLD).unwrap_or_default();
@@ -76,7 +80,11 @@ fn read_ratio(node: &Node, problems: &mut Problems) -> Option<Scoped<WrittenBudg
     let floor = fields.get("floor", problems, |n, p| {
         let rate = reader::rate(n, p)?.as_per_second();
         if rate > MOST_TOKENS {
-            p.push(n.place, format!("the floor is at most {MOST_TOKENS}/s"));
+            p.push_with(
+                n.place,
+                "this floor is out of range",
+                format!("accepted are 0/s to {MOST_TOKENS}/s"),
+            );
             return None;
         }
         // Rates per minute or hour are rarely whole thousandths per second: the nearest one.

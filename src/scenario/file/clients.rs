@@ -8,10 +8,10 @@ use crate::scenario::file::distribution;
 use crate::scenario::file::reference;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Process;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Duration;
 use crate::units::Rate;
 
@@ -68,7 +68,7 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenClient
         Some((_, node)) => read_users(node, problems),
         None => None,
     };
-    let calls = fields.need("calls", "the service its requests go to", problems, reference);
+    let calls = fields.need("calls", "name the service its requests go to", problems, reference);
     let policy = fields.get("policy", problems, reference);
     let deadline = fields.get("deadline", problems, reader::positive_span);
     fields.close(problems);
@@ -90,14 +90,23 @@ fn read_arrivals(node: &Node, problems: &mut Problems) -> Option<WrittenArrivals
         _ => std::slice::from_ref(node),
     };
     if sources.is_empty() || sources.len() > MOST_POINTS {
-        problems.push(node.place, format!("`arrivals` lists 1 to {MOST_POINTS} sources"));
+        problems.push_with(
+            node.place,
+            format!("`arrivals` lists 1 to {MOST_POINTS} sources, and here are {}", sources.len()),
+            "as `[{ poisson: 25/s }, { burst: { count: 500, at: 5min } }]`",
+        );
         return None;
     }
     let mut stream: Option<(Process, Vec<RatePoint>)> = None;
     let mut bursts = Vec::new();
     for source in sources {
-        let Some(entry) = reader::only_entry(source, "a source of arrivals", &ARRIVALS, problems)
-        else {
+        let Some(entry) = reader::only_entry(
+            source,
+            "a source of arrivals",
+            "{ poisson: 25/s }",
+            &ARRIVALS,
+            problems,
+        ) else {
             continue;
         };
         let found = match entry.key.as_str() {
@@ -151,7 +160,9 @@ fn read_schedule(node: &Node, problems: &mut Problems) -> Option<(Process, Vec<R
     let rates = fields.need("rates", help, problems, |n, p| {
         let items = reader::list(n, "`rates`", p)?;
         if items.is_empty() || items.len() > MOST_POINTS {
-            p.push(n.place, format!("`rates` lists 1 to {MOST_POINTS} moments"));
+            let problem =
+                format!("`rates` lists 1 to {MOST_POINTS} moments, and here are {}", items.len());
+            p.push_with(n.place, problem, help);
             return None;
         }
         let points: Vec<_> = items.iter().filter_map(|item| read_point(item, p)).collect();

@@ -2,10 +2,11 @@
 
 use crate::random::Distribution;
 use crate::scenario::diagnostic::Problems;
+use crate::scenario::examples;
 use crate::scenario::fields::Fields;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Duration;
 
 /// The laws by name.
@@ -19,7 +20,8 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<Distribution>
     if let Value::Scalar { .. } = node.value {
         return reader::span(node, problems).map(Distribution::constant);
     }
-    let entry = reader::only_entry(node, "a distribution", &LAWS, problems)?;
+    let entry =
+        reader::only_entry(node, "a distribution", "{ exponential: 20ms }", &LAWS, problems)?;
     let law = &entry.node;
     let made = match entry.key.as_str() {
         "constant" => return reader::span(law, problems).map(Distribution::constant),
@@ -56,7 +58,7 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<Distribution>
     match made {
         Ok(distribution) => Some(distribution),
         Err(problem) => {
-            problems.push(law.place, problem);
+            problems.push_with(law.place, problem, examples::of(&format!("`{}`", entry.key)));
             None
         }
     }
@@ -78,7 +80,12 @@ fn parameters(
 ) -> Option<(Duration, f64)> {
     let mut fields = Fields::open(node, what, problems)?;
     let mean = fields.need("mean", "its mean, a span", problems, reader::positive_span);
-    let shape = fields.need(shape, "a number", problems, reader::real(least..=most));
+    let shape = fields.need(
+        shape,
+        &format!("a number from {least} to {most}"),
+        problems,
+        reader::real(least..=most),
+    );
     fields.close(problems);
     Some((mean?.value, shape?.value))
 }
@@ -88,7 +95,11 @@ fn parameters(
 fn table(node: &Node, problems: &mut Problems) -> Option<Vec<(f64, Duration)>> {
     let items = reader::list(node, "`empirical`", problems)?;
     if items.is_empty() || items.len() > MOST_ENTRIES {
-        problems.push(node.place, format!("`empirical` lists 1 to {MOST_ENTRIES} values"));
+        problems.push_with(
+            node.place,
+            format!("`empirical` lists 1 to {MOST_ENTRIES} values, and here are {}", items.len()),
+            "as `[5ms, 7ms, 20ms]`",
+        );
         return None;
     }
     let mut table = Vec::with_capacity(items.len());
@@ -115,7 +126,7 @@ fn table(node: &Node, problems: &mut Problems) -> Option<Vec<(f64, Duration)>> {
         problems.push_with(
             node.place,
             "the values of `empirical` rise, and so do their shares, up to 100%",
-            "sort the entries, smallest first",
+            "sort the entries, smallest first, and end at 100%",
         );
         return None;
     }

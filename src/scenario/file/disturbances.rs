@@ -7,12 +7,12 @@ use crate::scenario::file::reference;
 use crate::scenario::file::services::LARGEST_FACTOR;
 use crate::scenario::file::services::read_errors;
 use crate::scenario::model::Errors;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 use crate::scenario::reader::names;
-use crate::scenario::tree::Entry;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Duration;
 use crate::units::Share;
 
@@ -92,6 +92,13 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         );
         return None;
     }
+    if let Value::Scalar { text, .. } = &node.value
+        && !EFFECTS.contains(&text.as_str())
+        && !node.is_null()
+    {
+        reader::unknown(node.place, "effect", text, &EFFECTS, problems);
+        return None;
+    }
     if let Value::Scalar { .. } = &node.value {
         return reader::word(&[
             ("refuse", WrittenEffect::Refuse),
@@ -99,7 +106,7 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
             ("restart", WrittenEffect::Restart),
         ])(node, problems);
     }
-    let entry = reader::only_entry(node, "an effect", &EFFECTS, problems)?;
+    let entry = reader::only_entry(node, "an effect", "{ slow: 4 }", &EFFECTS, problems)?;
     let it = &entry.node;
     match entry.key.as_str() {
         "slow" => reader::real(1.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Slow),

@@ -8,12 +8,12 @@ use crate::scenario::file::MOST_ENTITIES;
 use crate::scenario::file::reference;
 use crate::scenario::model::Comparison;
 use crate::scenario::model::Phase;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 use crate::scenario::scalar;
 use crate::scenario::scalar::Refusal;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Duration;
 
 /// The findings by name.
@@ -84,7 +84,11 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Vec<Wri
     for item in items {
         read_line(item, &mut all, problems);
         if all.len() > MOST_ENTITIES {
-            problems.push(node.head, format!("`expect` holds more than {MOST_ENTITIES} entries"));
+            problems.push_with(
+                node.head,
+                format!("`expect` holds more than {MOST_ENTITIES} entries"),
+                "split the file",
+            );
             break;
         }
     }
@@ -164,7 +168,7 @@ fn condition(node: &Node, kind: Kind, problems: &mut Problems) -> Option<(Compar
         }
         Err(refusal) => {
             let problem = format!("{}: {}", quoted(text), refusal.problem);
-            problems.push_with(node.place, problem, refusal.help.unwrap_or_default());
+            problems.push_with(node.place, problem, refusal.help);
             None
         }
     }

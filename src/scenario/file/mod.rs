@@ -33,15 +33,17 @@ pub(super) use services::WrittenService;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 
 /// Entities of one kind; all kinds together are bounded again in `validate`.
 pub(super) const MOST_ENTITIES: usize = 10_000;
 /// The number that says which language a file is written in.
 const SCHEMA: u64 = 1;
+/// What `explain --json` says of a scenario beside it; nothing is read from it.
+pub(crate) const EXPLAINED: &str = "explained";
 /// Characters of a name.
 const LONGEST_NAME: usize = 100;
 
@@ -102,7 +104,15 @@ pub(super) fn read<'t>(root: &'t Node, problems: &mut Problems) -> Option<Writte
         ("services", services.as_ref().map(|map| (map.place, map.value.is_empty()))),
     ] {
         if let Some((place, true)) = found {
-            problems.push(place, format!("`{key}` names nothing: at least one is needed"));
+            problems.push_with(
+                place,
+                format!("`{key}` names nothing: at least one is needed"),
+                if key == "clients" {
+                    "as `{ web: { arrivals: { poisson: 25/s }, calls: SERVICE } }`"
+                } else {
+                    "as `{ database: { workers: 4, work: { exponential: 10ms } } }`"
+                },
+            );
         }
     }
     let (default_link, links) = match fields.take("links") {
@@ -120,6 +130,7 @@ pub(super) fn read<'t>(root: &'t Node, problems: &mut Problems) -> Option<Writte
         .and_then(|node| items(node, "`operator`", problems, disturbances::read_action));
     fields.take("variants");
     fields.take("expect");
+    fields.take(EXPLAINED);
     fields.close(problems);
     Some(Written {
         name,
@@ -144,11 +155,16 @@ fn named<'t, T>(
     read: impl Fn(&'t Node, &mut Problems) -> Option<T>,
 ) -> Option<Vec<Named<T>>> {
     let Value::Map(entries) = &node.value else {
-        problems.push(node.place, format!("{what} is a map from names, not {}", node.kind()));
+        problems.push_with(
+            node.anchor(),
+            format!("{what} is a map from names, not {}", node.kind()),
+            "write a name, a colon, and its settings below or in braces",
+        );
         return None;
     };
     if entries.len() > MOST_ENTITIES {
-        problems.push(node.head, format!("{what} holds more than {MOST_ENTITIES} names"));
+        let problem = format!("{what} holds more than {MOST_ENTITIES} names");
+        problems.push_with(node.head, problem, "a model of so many parts can be made smaller");
         return None;
     }
     let mut all = Vec::with_capacity(entries.len());
@@ -171,7 +187,8 @@ fn items<'t, T>(
 ) -> Option<Vec<T>> {
     let nodes = reader::list(node, what, problems)?;
     if nodes.len() > MOST_ENTITIES {
-        problems.push(node.head, format!("{what} holds more than {MOST_ENTITIES} entries"));
+        let problem = format!("{what} holds more than {MOST_ENTITIES} entries");
+        problems.push_with(node.head, problem, "a model of so many parts can be made smaller");
         return None;
     }
     Some(nodes.iter().filter_map(|node| read(node, problems)).collect())
@@ -210,5 +227,5 @@ fn scenario_name(node: &Node, problems: &mut Problems) -> Option<String> {
 
 /// A name that is looked up later.
 fn reference(node: &Node, problems: &mut Problems) -> Option<String> {
-    reader::text(node, problems)
+    reader::name(node, problems)
 }

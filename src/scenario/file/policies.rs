@@ -18,15 +18,16 @@ use crate::policy::stack::TimeoutScope;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
+use crate::scenario::examples;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::distribution;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 use crate::scenario::reader::suggest;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Duration;
 
 const MOST_ATTEMPTS: u32 = 1_000_000;
@@ -109,7 +110,11 @@ fn read_attempt_timeout(node: &Node, problems: &mut Problems) -> Option<AttemptT
         (distribution::read(node, problems)?, TimeoutScope::Attempt, node.place)
     };
     if after.mean().is_zero() {
-        problems.push(place, "an attempt needs some time: the timeout must be longer than 0s");
+        problems.push_with(
+            place,
+            "an attempt needs some time: the timeout must be longer than 0s",
+            "accepted are 1ns to 100 years; leave it out for none",
+        );
         return None;
     }
     Some(AttemptTimeout { after, scope })
@@ -139,6 +144,14 @@ fn read_backoff(node: &Node, problems: &mut Problems) -> Option<(Growth, Option<
     if let Value::Scalar { text, .. } = &node.value {
         if text == "none" {
             return Some((Growth::None, None));
+        }
+        if text.starts_with(|c: char| c.is_alphabetic()) {
+            problems.push_with(
+                node.place,
+                format!("{} is no back-off", quoted(text)),
+                examples::of("`backoff`"),
+            );
+            return None;
         }
         // A bare span waits the same each time.
         return reader::span(node, problems).map(|span| (Growth::Constant(span), None));
@@ -173,7 +186,11 @@ fn read_backoff(node: &Node, problems: &mut Problems) -> Option<(Growth, Option<
     };
     fields.close(problems);
     if let (Some(outer), Some(_)) = (outer, inner) {
-        problems.push(outer.place, "the cap is given twice");
+        problems.push_with(
+            outer.place,
+            "the cap is given twice",
+            "keep the one beside the growth, or the one among its settings",
+        );
     }
     growth.map(|growth| (growth, outer.or(inner).map(|cap| cap.value)))
 }
@@ -225,7 +242,11 @@ fn read_breaker(node: &Node, problems: &mut Problems) -> Option<Scoped<BreakerCo
     let counts = fields.get("counts", problems, |n, p| {
         let set = read_classes(n, p)?;
         if set == ClassSet::NONE {
-            p.push(n.place, "a breaker that counts nothing never opens");
+            p.push_with(
+                n.place,
+                "a breaker that counts nothing never opens",
+                "name failures, as `[transient]`, or leave out the breaker",
+            );
         }
         Some(set)
     });
@@ -251,7 +272,11 @@ fn read_window(node: &Node, problems: &mut Problems) -> Option<Trip> {
     fields.close(problems);
     let (length, failure_share, minimum_calls) = (length?.value, share?, minimum?.value);
     if failure_share.value.get() <= 0.0 {
-        problems.push(failure_share.place, "at a failure share of 0 the breaker is always open");
+        problems.push_with(
+            failure_share.place,
+            "at a failure share of 0 the breaker is always open",
+            "accepted are shares above 0, up to 100%",
+        );
     }
     Some(Trip::Window { length, failure_share: failure_share.value, minimum_calls })
 }
@@ -282,7 +307,7 @@ pub(super) fn read_per(node: &Node, problems: &mut Problems) -> Option<Scope> {
             "target" if scope.target == TargetScope::All => scope.target = TargetScope::Target,
             "caller" | "group" | "target" => {
                 let problem = "`per` names at most one of `caller` and `group`, and `target` once";
-                problems.push(item.place, problem);
+                problems.push_with(item.place, problem, "name each once, as `[caller, target]`");
                 return None;
             }
             _ => {

@@ -2,9 +2,9 @@
 
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
+use crate::scenario::node::Node;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
-use crate::scenario::tree::Node;
 use crate::units::Duration;
 use crate::units::Share;
 

@@ -19,10 +19,10 @@ use crate::scenario::model::Overload;
 use crate::scenario::model::Queue;
 use crate::scenario::model::QueueOrder;
 use crate::scenario::model::WhenFull;
+use crate::scenario::node::Node;
+use crate::scenario::node::Value;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
-use crate::scenario::tree::Node;
-use crate::scenario::tree::Value;
 use crate::units::Share;
 
 const MOST_REPLICAS: u32 = 10_000;
@@ -120,7 +120,11 @@ pub(super) fn read_errors(node: &Node, problems: &mut Problems) -> Option<Errors
     let class = fields.need("class", "what the caller hears, as `internal`", problems, |n, p| {
         let class = class(n, p)?;
         if class.is_local() {
-            p.push(n.place, format!("`{class}` is made by a caller's policy, not by a service"));
+            p.push_with(
+                n.place,
+                format!("`{class}` is made by a caller's policy, not by a service"),
+                "name what the service answers, as `internal`, `unavailable` or `overloaded`",
+            );
             return None;
         }
         Some(class)
@@ -138,7 +142,12 @@ pub(super) fn class(node: &Node, problems: &mut Problems) -> Option<Class> {
 
 fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
     let mut fields = Fields::open(node, "a call", problems)?;
-    let to = fields.need("to", "the service that is called", problems, reference);
+    let to = fields.need(
+        "to",
+        "name the service that is called, as `{ to: SERVICE }`",
+        problems,
+        reference,
+    );
     let policy = fields.get("policy", problems, reference);
     fields.close(problems);
     Some(WrittenCall { to, policy, place: node.place })
@@ -179,7 +188,11 @@ pub(super) fn read_links(
 ) -> (WrittenLink, Vec<Named<WrittenLink>>) {
     let (mut default, mut pairs) = (WrittenLink::default(), Vec::new());
     let Value::Map(entries) = &node.value else {
-        problems.push(node.place, format!("`links` is a map, not {}", node.kind()));
+        problems.push_with(
+            node.anchor(),
+            format!("`links` is a map, not {}", node.kind()),
+            "as `{ default: { latency: 1ms }, \"web -> shop\": { loss: 0.1% } }`",
+        );
         return (default, pairs);
     };
     for entry in entries {

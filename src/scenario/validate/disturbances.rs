@@ -16,10 +16,10 @@ use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
 use crate::scenario::model::RunSettings;
 use crate::scenario::model::Trigger;
+use crate::scenario::node::Entry;
+use crate::scenario::node::Node;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
-use crate::scenario::tree::Entry;
-use crate::scenario::tree::Node;
 use crate::scenario::validate;
 use crate::scenario::validate::Allowance;
 use crate::scenario::validate::Names;
@@ -198,7 +198,11 @@ fn set(
     }
     let cost: usize = tree.cost() + changes.iter().map(|change| change.node.cost()).sum::<usize>();
     if !allowance.pay(cost.saturating_mul(changes.len())) {
-        problems.push(place, "variants and `set` make too large a scenario of this file");
+        problems.push_with(
+            place,
+            "variants and `set` make too large a scenario of this file",
+            "split the file, or change fewer settings",
+        );
         return (tree, None);
     }
     for change in changes {
@@ -210,7 +214,11 @@ fn set(
     let Some((mut model, _)) = found else { return (tree, None) };
     let ends = |edge: &Edge| (edge.caller, edge.target);
     if !model.edges.iter().map(ends).eq(base.edges.iter().map(ends)) {
-        problems.push(place, "`set` may not change who calls whom");
+        problems.push_with(
+            place,
+            "`set` may not change who calls whom",
+            "make it a variant, which may",
+        );
         return (tree, None);
     }
     model.run.clone_from(&base.run);

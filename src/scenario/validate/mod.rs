@@ -2,6 +2,7 @@
 //! a file say about one another is checked. All problems of a file are found in one pass.
 
 mod disturbances;
+pub(super) mod doubts;
 mod expect;
 mod graph;
 mod policies;
@@ -12,15 +13,16 @@ mod system;
 pub(super) use expect::expectations;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::file;
 use crate::scenario::file::Named;
 use crate::scenario::file::Written;
 use crate::scenario::model::Model;
+use crate::scenario::node::Node;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
-use crate::scenario::tree::Node;
 
 /// What all trees of a file, merged ones included, may cost: a file of a megabyte must become
 /// neither a gigabyte of variants nor a minute of checking.
@@ -55,13 +57,17 @@ struct Index<'w> {
     what: &'static str,
     names: Vec<&'w str>,
     places: BTreeMap<&'w str, usize>,
+    /// Names that are written down, whether or not what they name is right.
+    written: BTreeSet<&'w str>,
 }
 
 impl<'w> Index<'w> {
-    fn of<T>(what: &'static str, entities: &'w [Named<T>]) -> Self {
+    fn of<T>(what: &'static str, entities: &'w [Named<T>], written: Option<&'w Node>) -> Self {
         let names: Vec<_> = entities.iter().map(|entity| entity.name.value.as_str()).collect();
         let places = names.iter().enumerate().map(|(i, name)| (*name, i)).collect();
-        Self { what, names, places }
+        let written = written.map(Node::entries).unwrap_or_default();
+        let written = written.iter().map(|entry| entry.key.as_str()).collect();
+        Self { what, names, places, written }
     }
 
     fn get(&self, name: &str) -> Option<usize> {
@@ -70,7 +76,8 @@ impl<'w> Index<'w> {
 
     fn find(&self, name: &Spanned<String>, problems: &mut Problems) -> Option<usize> {
         let found = self.get(&name.value);
-        if found.is_none() {
+        // What is wrong with something that is there has been said where it is.
+        if found.is_none() && !self.written.contains(name.value.as_str()) {
             reader::unknown(name.place, self.what, &name.value, &self.names, problems);
         }
         found
@@ -119,9 +126,9 @@ fn meant(
     problems: &mut Problems,
 ) -> Option<Model> {
     let names = Names {
-        clients: Index::of("population", &written.clients),
-        services: Index::of("service", &written.services),
-        policies: Index::of("policy", &written.policies),
+        clients: Index::of("population", &written.clients, tree.get("clients")),
+        services: Index::of("service", &written.services, tree.get("services")),
+        policies: Index::of("policy", &written.policies, tree.get("policies")),
     };
     let run = run::settings(&written.run, problems);
     let policies = policies::policies(written, problems);

@@ -124,7 +124,11 @@ fn order(
     for layer in DEFAULT_ORDER {
         let times = layers.iter().filter(|other| **other == layer).count();
         if times > 1 {
-            problems.push(place, format!("`order` names `{}` more than once", word(layer)));
+            problems.push_with(
+                place,
+                format!("`order` names `{}` more than once", word(layer)),
+                "name each strategy once, outermost first",
+            );
         }
         if times == 0 && is_set(&layer) {
             problems.push_with(

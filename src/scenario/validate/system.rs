@@ -183,9 +183,10 @@ fn check_counts(written: &Written<'_>, problems: &mut Problems) {
         + written.triggers.len()
         + written.operator.len();
     if entities > MOST_ENTITIES {
-        problems.push(
+        problems.push_with(
             first.name.place,
             format!("the scenario has {entities} entities; {MOST_ENTITIES} are allowed"),
+            "a model of so many parts can be made smaller",
         );
     }
     let replicas: u64 = written
@@ -194,9 +195,10 @@ fn check_counts(written: &Written<'_>, problems: &mut Problems) {
         .map(|service| service.it.replicas.map_or(1, |replicas| u64::from(replicas.value)))
         .sum();
     if replicas > MOST_REPLICAS {
-        problems.push(
+        problems.push_with(
             first.name.place,
             format!("the services have {replicas} replicas; {MOST_REPLICAS} are allowed"),
+            "fewer replicas with more `workers` each come close",
         );
     }
     let clients: u64 = written
@@ -206,7 +208,8 @@ fn check_counts(written: &Written<'_>, problems: &mut Problems) {
         .sum();
     if clients > MOST_CLIENTS {
         let place = written.clients.first().map_or(first.name.place, |client| client.name.place);
-        problems.push(place, format!("there are {clients} clients; {MOST_CLIENTS} are allowed"));
+        let problem = format!("there are {clients} clients; {MOST_CLIENTS} are allowed");
+        problems.push_with(place, problem, "a smaller `population` with the same rate comes close");
     }
 }
 
@@ -309,7 +312,7 @@ fn links(
             );
         }
         if links.insert(pair, link(Some(&named.it), &written.default_link)).is_some() {
-            problems.push(place, "this link is described twice");
+            problems.push_with(place, "this link is described twice", "keep one of the two");
         }
     }
     links

@@ -1,0 +1,98 @@
+//! What each map of the language looks like, for whoever wrote something else there.
+
+/// A map as messages call it, and one that is accepted.
+const EXAMPLES: [(&str, &str); 40] = [
+    ("a scenario", "begin with `schema: 1`, `name:`, `clients:` and `services:`"),
+    ("`run`", "as `{ horizon: 30min, replications: 100 }`"),
+    ("`recovery`", "as `{ window: 15s, tolerance: 5% }`"),
+    ("`limits`", "as `{ in_flight: 500_000, wall: 10min }`"),
+    (
+        "a population",
+        "as `{ arrivals: { poisson: 25/s }, calls: SERVICE }`, or `users: { think: 5s }`",
+    ),
+    ("`users`", "as `{ think: { exponential: 5s } }`"),
+    ("`burst`", "as `{ count: 500, at: 5min }`"),
+    ("`schedule`", "as `{ rates: [{ rate: 25/s }, { at: 5min, rate: 250/s }] }`"),
+    ("an entry of `rates`", "as `{ at: 5min, rate: 250/s, ramp: 10s }`"),
+    ("a service", "as `{ workers: 4, work: { exponential: 10ms } }`"),
+    ("`queue`", "as `{ limit: 100 }`"),
+    ("`errors`", "as `{ class: internal, share: 1% }`"),
+    ("a call", "as `{ to: SERVICE, policy: POLICY }`"),
+    ("`overload`", "as `{ crashes_at: { connections: 400 }, restarts_after: 20s }`"),
+    ("`crashes_at`", "as `{ connections: 400 }`"),
+    ("`cold`", "as `{ work_factor: 2, lasts: 30s }`"),
+    ("a link", "as `{ latency: 1ms, loss: 0.1% }`"),
+    ("a policy", "as `{ attempt_timeout: 2s, retry: { max_attempts: 3 } }`"),
+    ("`attempt_timeout`", "as `2s`, or `{ after: 2s, scope: queue }`"),
+    (
+        "`retry`",
+        "as `{ max_attempts: 3, backoff: { exponential: { base: 100ms } }, jitter: full }`",
+    ),
+    (
+        "`backoff`",
+        "as `none`, `100ms`, `{ constant: 100ms }`, `{ linear: { base: 50ms, step: 50ms } }`, \
+         `{ exponential: { base: 100ms, cap: 2s } }` or `{ drawn: { exponential: 500ms } }`",
+    ),
+    ("`linear`", "as `{ base: 50ms, step: 50ms, cap: 1s }`"),
+    ("`exponential`", "as `{ base: 100ms, factor: 2, cap: 2s }`"),
+    ("`jitter`", "as `none`, `full`, `equal`, `decorrelated` or `{ plus_minus: 20% }`"),
+    ("`breaker`", "as `{ consecutive: 5, open_for: 10s }`"),
+    ("`window`", "as `{ length: 30s, failure_share: 50%, minimum_calls: 20 }`"),
+    ("`bulkhead`", "as `{ limit: 50, queue: 10 }`"),
+    (
+        "`budget`",
+        "as `{ ratio: { share: 20%, deposit: call } }` or `{ token_bucket: { max_tokens: 10, \
+         token_ratio: 0.1 } }`",
+    ),
+    ("`token_bucket`", "as `{ max_tokens: 10, token_ratio: 0.1 }`"),
+    ("`ratio`", "as `{ share: 20%, deposit: call }`"),
+    ("a trigger", "as `{ at: 5min, lasts: 20s, service: SERVICE, effect: refuse }`"),
+    ("an operator action", "as `{ at: 7min, flush: SERVICE }`"),
+    ("`shed`", "as `{ clients: POPULATION, share: 90%, lasts: 2min }`"),
+    ("an expectation", "as `{ variant: base, stuck_share: \"<= 5%\" }`"),
+    ("`lognormal`", "as `{ mean: 10ms, cv: 0.5 }`"),
+    ("`gamma`", "as `{ mean: 10ms, cv: 0.5 }`"),
+    ("`pareto`", "as `{ mean: 10ms, alpha: 2.5 }`"),
+    ("`weibull`", "as `{ mean: 10ms, shape: 0.7 }`"),
+    ("`uniform`", "as `{ low: 5ms, high: 15ms }`"),
+    ("an entry of `empirical`", "as `20ms`, `[90%, 20ms]` or `{ share: 90%, value: 20ms }`"),
+];
+
+/// What a map looks like, by the name that messages give it.
+pub(super) fn of(what: &str) -> &'static str {
+    EXAMPLES
+        .iter()
+        .find(|(name, _)| *name == what)
+        .map_or("write its settings as `{ key: value }`", |(_, example)| *example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every map that the readers open is known here.
+    #[test]
+    fn every_map_has_an_example() {
+        let readers = [
+            include_str!("file/budgets.rs"),
+            include_str!("file/clients.rs"),
+            include_str!("file/distribution.rs"),
+            include_str!("file/disturbances.rs"),
+            include_str!("file/expect.rs"),
+            include_str!("file/mod.rs"),
+            include_str!("file/policies.rs"),
+            include_str!("file/run.rs"),
+            include_str!("file/services.rs"),
+        ];
+        let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
+        let named = opened.filter_map(|rest| rest.split('"').nth(1).map(|what| (what, rest)));
+        let mut maps = 0;
+        for (what, rest) in named {
+            if rest.find('"') < rest.find(')') {
+                maps += 1;
+                assert!(EXAMPLES.iter().any(|(name, _)| *name == what), "{what}");
+            }
+        }
+        assert!(maps > 30, "{maps}");
+    }
+}

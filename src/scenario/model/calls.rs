@@ -1,0 +1,41 @@
+//! Who calls whom, under which policy, over which network.
+
+use serde::Serialize;
+
+use crate::random::Distribution;
+use crate::scenario::model::PolicyId;
+use crate::scenario::model::PopulationId;
+use crate::scenario::model::ServiceId;
+use crate::units::Share;
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caller {
+    /// A client of a population.
+    Population(PopulationId),
+    /// A handler of a service.
+    Service(ServiceId),
+}
+
+/// Who calls whom.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Edge {
+    /// Who asks.
+    pub caller: Caller,
+    /// Who answers.
+    pub target: ServiceId,
+    /// Under which policy.
+    pub policy: PolicyId,
+    /// The network between them.
+    pub link: Link,
+}
+
+/// The network between a caller and a service; the same both ways.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    /// The time one message takes.
+    pub latency: Distribution,
+    /// The share of messages that never arrive, each way.
+    pub loss: Share,
+}

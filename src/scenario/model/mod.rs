@@ -1,0 +1,139 @@
+//! The scenario as meant: checked, nothing optional that has a default, entities by index.
+//!
+//! This is what the engine runs and what `explain` prints. Everything in it has passed
+//! `validate.rs`; whoever builds one by hand must keep the invariants stated on the fields.
+
+mod calls;
+mod clients;
+mod disturbances;
+mod expectations;
+mod run;
+mod services;
+
+pub use calls::Caller;
+pub use calls::Edge;
+pub use calls::Link;
+pub use clients::Arrivals;
+pub use clients::Burst;
+pub use clients::OpenArrivals;
+pub use clients::Population;
+pub use clients::Process;
+pub use clients::RateSegment;
+pub use disturbances::Action;
+pub use disturbances::Deed;
+pub use disturbances::Effect;
+pub use disturbances::Trigger;
+pub use expectations::Comparison;
+pub use expectations::Expectation;
+pub use expectations::ExpectedMeasure;
+pub use expectations::Phase;
+pub use run::Limits;
+pub use run::RecoverySettings;
+pub use run::RunSettings;
+pub use services::Balance;
+pub use services::Cancellation;
+pub use services::Cold;
+pub use services::Errors;
+pub use services::Overload;
+pub use services::Queue;
+pub use services::QueueOrder;
+pub use services::Service;
+pub use services::WhenFull;
+
+use serde::Serialize;
+
+use crate::policy::stack::Policy;
+use crate::units::Duration;
+
+/// A scenario file, checked: the base and its variants.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scenario {
+    /// Names the results folder.
+    pub name: String,
+    /// One sentence: what happens.
+    pub about: String,
+    /// Where the numbers come from; what is left out.
+    pub source: String,
+    /// The base first (named `base`), then the variants in the order of the file.
+    pub variants: Vec<Variant>,
+    /// What `check` asserts.
+    pub expect: Vec<Expectation>,
+    /// BLAKE3 of the text, in hex: names the scenario in manifests.
+    pub fingerprint: String,
+}
+
+/// One system with one set of policies: the base, or the base with some settings changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Variant {
+    /// `base`, or the variant's key.
+    pub name: String,
+    /// What it changes and why; empty when the file does not say.
+    pub about: String,
+    /// The system as meant.
+    pub model: Model,
+}
+
+/// A system, its load and its disturbances.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Model {
+    /// How it is run and judged.
+    pub run: RunSettings,
+    /// Who asks.
+    pub populations: Vec<Population>,
+    /// Who answers.
+    pub services: Vec<Service>,
+    /// Who calls whom, under which policy. Populations' edges first, in order.
+    pub edges: Vec<Edge>,
+    /// The policies that edges name.
+    pub policies: Vec<Policy>,
+    /// What goes wrong, by time.
+    pub triggers: Vec<Trigger>,
+    /// What people do about it, by time.
+    pub operator: Vec<Action>,
+}
+
+/// Index into `Model::populations`.
+pub type PopulationId = usize;
+/// Index into `Model::services`.
+pub type ServiceId = usize;
+/// Index into `Model::edges`.
+pub type EdgeId = usize;
+/// Index into `Model::policies`.
+pub type PolicyId = usize;
+
+impl Model {
+    /// The first trigger's start and the last trigger's end, since the end of the warm-up.
+    pub fn trigger_span(&self) -> Option<(Duration, Duration)> {
+        let starts = self.triggers.iter().map(|trigger| trigger.at).min()?;
+        let ends =
+            self.triggers.iter().map(|trigger| trigger.at.saturating_add(trigger.lasts)).max()?;
+        Some((starts, ends))
+    }
+
+    /// The same system with nothing going wrong and nobody acting: the control twin.
+    pub fn control_twin(&self) -> Self {
+        Self { triggers: Vec::new(), operator: Vec::new(), ..self.clone() }
+    }
+
+    /// Does no request ever give up? Then goodput says nothing of a backlog: it is back at once
+    /// after an outage, although every answer is late.
+    pub fn waits_for_ever(&self) -> bool {
+        let patient =
+            |policy: &Policy| policy.attempt_timeout.is_none() && policy.timeout.is_none();
+        self.populations.iter().all(|population| population.deadline.is_none())
+            && self.edges.iter().all(|edge| patient(&self.policies[edge.policy]))
+    }
+
+    /// The mean arrival rate of a population from the end of the warm-up to the first trigger (to
+    /// the horizon where there is none), in requests per second. A closed population counts as if
+    /// answers took no time, which is the most it can ask.
+    pub fn healthy_rate(&self, population: PopulationId) -> f64 {
+        let until = self.trigger_span().map_or(self.run.horizon, |(start, _)| start);
+        self.populations[population].mean_rate(self.run.warm_up, until)
+    }
+
+    /// The policy of an edge.
+    pub fn policy_of(&self, edge: EdgeId) -> &Policy {
+        &self.policies[self.edges[edge].policy]
+    }
+}

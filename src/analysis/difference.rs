@@ -149,7 +149,8 @@ impl Pairs {
 }
 
 /// The difference of two paired shares, with Newcombe's interval: Wilson's limits of each,
-/// squared and added, less what the pairs have in common.
+/// squared and added, less what the pairs have in common. A few pairs agree by chance, so what they
+/// have in common is corrected for continuity.
 fn share_difference(base: &[bool], other: &[bool]) -> Difference {
     let numbers =
         |flags: &[bool]| -> Vec<f64> { flags.iter().map(|flag| f64::from(*flag)).collect() };
@@ -161,13 +162,29 @@ fn share_difference(base: &[bool], other: &[bool]) -> Difference {
     let (Some(first), Some(second)) = (share(other), share(base)) else {
         return Difference::default();
     };
-    let common = correlation.unwrap_or(0.0);
+    let common = shared(base, other);
     let half = |a: f64, b: f64| (a * a - 2.0 * common * a * b + b * b).max(0.0).sqrt();
     let estimate = first.estimate - second.estimate;
     let below = half(first.estimate - first.low, second.high - second.estimate);
     let above = half(first.high - first.estimate, second.estimate - second.low);
     let interval = Interval { estimate, low: estimate - below, high: estimate + above };
     Difference { difference: Estimate::of(interval), correlation: correlation.and_then(rounded) }
+}
+
+/// The correlation of two lists of flags, its numerator brought closer to zero by half a pair where
+/// it is positive; zero where either does not vary.
+fn shared(base: &[bool], other: &[bool]) -> f64 {
+    let pairs = base.len() as f64;
+    let of = |first: bool, second: bool| {
+        let alike = base.iter().zip(other).filter(|(a, b)| **a == first && **b == second);
+        alike.count() as f64
+    };
+    let (both, neither) = (of(true, true), of(false, false));
+    let (left, right) = (of(true, false), of(false, true));
+    let excess = both * neither - left * right;
+    let corrected = if excess > 0.0 { (excess - pairs / 2.0).max(0.0) } else { excess };
+    let spread = (both + left) * (right + neither) * (both + right) * (left + neither);
+    if spread > 0.0 { corrected / spread.sqrt() } else { 0.0 }
 }
 
 /// McNemar's exact test: of the pairs that differ, is the split even?
@@ -238,6 +255,28 @@ mod tests {
         // Wilson: 0 of 20 up to 0.1611, 20 of 20 from 0.8389; no correlation to speak of.
         assert!((found.high.unwrap() - (-1.0 + 2.0_f64.sqrt() * 0.161_125)).abs() < 1e-4);
         assert_eq!(found.low, Some(-1.0));
+    }
+
+    /// The first table is the airway study of Bentur et al. (2009), published with −0.507 to −0.026;
+    /// the others were computed with Wilson's limits of another library.
+    #[test]
+    fn paired_shares_have_newcombes_interval() {
+        #[track_caller]
+        fn check([both, other, base, neither]: [usize; 4], low: f64, high: f64) {
+            let part = |of: usize, flag: bool| std::iter::repeat_n(flag, of);
+            let others = part(both + other, true).chain(part(base + neither, false));
+            let bases = part(both, true)
+                .chain(part(other, false))
+                .chain(part(base, true))
+                .chain(part(neither, false));
+            let found = share_difference(&bases.collect::<Vec<_>>(), &others.collect::<Vec<_>>());
+            assert!((found.difference.low.unwrap() - low).abs() < 1e-6, "{found:?}");
+            assert!((found.difference.high.unwrap() - high).abs() < 1e-6, "{found:?}");
+        }
+        check([1, 1, 7, 12], -0.506_920_2, -0.025_559_1);
+        check([36, 12, 2, 0], 0.056_929_6, 0.340_427_6); // Less alike than by chance.
+        check([20, 12, 2, 16], 0.056_156_4, 0.329_207_0);
+        check([30, 20, 2, 48], 0.091_524_1, 0.263_152_1);
     }
 
     #[test]

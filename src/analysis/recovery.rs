@@ -23,6 +23,7 @@ use crate::measure::outcome::Survival;
 use crate::measure::record::Ending;
 use crate::scenario::model::Model;
 use crate::stats::interval::Interval;
+use crate::stats::interval::wilson;
 use crate::stats::quantile::bootstrap_interval;
 use crate::stats::quantile::order_statistic_ranks;
 use crate::stats::survival::SurvivalCurve;
@@ -137,12 +138,20 @@ pub(super) fn fewest_runs(share: f64) -> Option<u64> {
 const MOST_RUNS_TOLD: u64 = 10_000;
 
 /// The mean of min(recovery time, τ) with its interval; without one for one run.
+///
+/// Where no run recovered before τ the formula knows no error, and runs that all say "longer than
+/// τ" are no proof that all others would. The share that recovers may be as large as Wilson's
+/// upper limit for none, and they might recover at once: the lower end is τ less that share of it.
 pub fn restricted_mean(times: &[(f64, bool)], tau: f64) -> Option<Estimate> {
     /// The 97.5 % quantile of the normal distribution: half of the level on each side.
     const FACTOR: f64 = 1.959_963_984_540_054;
     let (mean, error) = SurvivalCurve::fit(times)?.restricted_mean(tau);
     if times.len() < 2 {
         return Some(Estimate::bare(mean));
+    }
+    if !times.iter().any(|(time, happened)| *happened && *time < tau) {
+        let most = wilson(0, times.len() as u64, LEVEL)?.high;
+        return Some(Estimate::of(Interval { estimate: mean, low: tau * (1.0 - most), high: tau }));
     }
     let Interval { estimate, low, high } = Interval::around(mean, FACTOR * error);
     Some(Estimate::of(Interval { estimate, low: low.max(0.0), high: high.min(tau) }))
@@ -216,7 +225,12 @@ mod tests {
             Reach { at: f64::INFINITY, bounds: Some((f64::INFINITY, f64::INFINITY)) }
         );
         assert_eq!(Estimate::from(median), Estimate::default());
-        assert_eq!(restricted_mean(&stuck, 30.0).unwrap().estimate, Some(30.0));
+        // Never 30 ± 0: Wilson's upper limit for none of 20 is 16.1 %.
+        let mean = restricted_mean(&stuck, 30.0).unwrap();
+        assert_eq!((mean.estimate, mean.high), (Some(30.0), Some(30.0)));
+        assert!((mean.low.unwrap() - 30.0 * (1.0 - 0.161_125)).abs() < 1e-4, "{mean:?}");
+        let late = restricted_mean(&[(30.0, true); 20], 30.0).unwrap();
+        assert_eq!(late, mean, "an event at τ itself is beyond what the mean looks at");
     }
 
     #[test]

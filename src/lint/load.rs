@@ -5,6 +5,9 @@
 
 use serde::Serialize;
 
+use crate::lint::crash::Busy;
+use crate::lint::crash::Crash;
+use crate::lint::crash::crash;
 use crate::lint::shares::count_instances;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::LongestCall;
@@ -18,6 +21,7 @@ use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::Service;
 use crate::scenario::model::ServiceId;
 use crate::units::Duration;
 
@@ -64,6 +68,8 @@ pub struct ServiceLoad {
     pub drain: Option<Duration>,
     /// What waiting for calls can take, where workers do that.
     pub holding: Option<Holding>,
+    /// What it takes to crash it, where it has a threshold.
+    pub crash: Option<Crash>,
 }
 
 /// Workers that wait for the calls of their handler.
@@ -132,6 +138,15 @@ pub(super) fn loads(model: &Model) -> Vec<ServiceLoad> {
                 waiting_can_time_out: !fits,
                 drain: capacity.and_then(|capacity| drain(model, i, once[i], capacity)),
                 holding: holding(model, i, once[i], &longest),
+                crash: crash(
+                    service,
+                    &Busy {
+                        rate_rps: once[i],
+                        attempts_per_first: if once[i] > 0.0 { all[i] / once[i] } else { 1.0 },
+                        longest_calls: calls_in_a_row(service, &longest).span,
+                        patience,
+                    },
+                ),
             }
         })
         .collect()
@@ -198,6 +213,12 @@ fn worker_times(model: &Model) -> Vec<f64> {
     busy
 }
 
+/// The calls of one handler at their longest, one after another.
+fn calls_in_a_row(service: &Service, longest_calls: &[LongestCall]) -> LongestCall {
+    let calls = service.calls.iter().map(|edge| longest_calls[*edge]);
+    calls.fold(LongestCall::NOTHING, LongestCall::then)
+}
+
 /// What waiting for its calls can take of a service; `None` where workers do not wait, or for nobody.
 fn holding(
     model: &Model,
@@ -209,8 +230,7 @@ fn holding(
     if !service.holds_worker || service.calls.is_empty() {
         return None;
     }
-    let calls = service.calls.iter().map(|edge| longest_calls[*edge]);
-    let longest = calls.fold(LongestCall::NOTHING, LongestCall::then);
+    let longest = calls_in_a_row(service, longest_calls);
     let busy = service.work.mean().as_secs_f64() + longest.span.as_secs_f64();
     Some(Holding {
         longest,

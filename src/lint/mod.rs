@@ -4,6 +4,7 @@
 //! attempts that multiply from layer to layer, callers that give up long before the layers below
 //! do, capacity that suffices only while nothing fails.
 
+mod crash;
 mod explain;
 mod load;
 mod meant;
@@ -12,6 +13,7 @@ mod shares;
 mod text;
 mod worst_case;
 
+pub use crash::Crash;
 pub use explain::Explanation;
 pub use explain::PolicyCase;
 pub use explain::explain;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::lint::crash::Crash;
 use crate::lint::explain::Explanation;
 use crate::lint::explain::PolicyCase;
 use crate::lint::load::Holding;
@@ -118,6 +119,36 @@ fn load(out: &mut String, service: &ServiceLoad) {
     if let Some(held) = &service.holding {
         line(out, &format!("  {}", holding(held)));
     }
+    if let Some(threshold) = &service.crash {
+        line(out, &format!("  {}", crash(threshold, service.rate_rps)));
+    }
+}
+
+/// At which load a threshold is met.
+fn crash(crash: &Crash, rate_rps: f64) -> String {
+    let work = crash.work.map_or(String::new(), |work| format!(" ({} of its work)", rounded(work)));
+    let at = format!("A replica crashes with {} attempts present{work}", crash.crashes_at);
+    if let Some(most) = crash.most_inside.filter(|most| *most < u64::from(crash.crashes_at)) {
+        return format!("{at}; its workers and queue let in at most {most}, so it never does.");
+    }
+    let Some(rate) = crash.met_from_rps else {
+        return format!("{at}; no rate is known at which it would.");
+    };
+    let cold = crash
+        .met_from_cold_rps
+        .filter(|cold| *cold < rate && rate >= 0.01)
+        .map_or(String::new(), |cold| format!(" ({}/s while cold)", number(cold)));
+    let least = if rate < 0.01 {
+        "hardly any load".to_owned()
+    } else {
+        format!("more than {}/s without retries", number(rate))
+    };
+    let verdict = match crash.fills_in {
+        Some(span) => format!("there are {}/s: met within {}", number(rate_rps), rounded(span)),
+        None if rate_rps > rate => format!("there are {}/s: met", number(rate_rps)),
+        None => format!("there are {}/s: not met by retries alone", number(rate_rps)),
+    };
+    format!("{at}. With every attempt used, that takes {least}{cold}; {verdict}.")
 }
 
 /// What waiting for calls can take.
@@ -246,6 +277,26 @@ mod tests {
     use crate::lint::worst_case::LongestCall;
 
     use super::*;
+
+    #[test]
+    fn a_crash_threshold_stands_against_the_load() {
+        let threshold = Crash {
+            crashes_at: 400,
+            work: Some(Duration::from_millis(1_600)),
+            most_inside: Some(1_005),
+            met_from_rps: Some(250.0 / 64.0),
+            met_from_cold_rps: Some(125.0 / 64.0),
+            fills_in: Some(Duration::from_millis(296)),
+        };
+        let text = "A replica crashes with 400 attempts present (1.6s of its work). With every \
+                    attempt used, that takes more than 3.91/s without retries (1.95/s while cold); \
+                    there are 25/s: met within 296ms.";
+        assert_eq!(crash(&threshold, 25.0), text);
+        let calm = Crash { fills_in: None, ..threshold };
+        assert!(crash(&calm, 3.0).ends_with("there are 3/s: not met by retries alone."));
+        let short = Crash { most_inside: Some(205), met_from_rps: None, ..calm };
+        assert!(crash(&short, 25.0).ends_with("let in at most 205, so it never does."));
+    }
 
     #[test]
     fn workers_at_the_worst_stand_against_those_there_are() {

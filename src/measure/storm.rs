@@ -161,13 +161,16 @@ fn parts(timeline: &Timeline, span: Option<(Duration, Duration)>) -> [Range<usiz
     }
 }
 
-/// Does the backlog of the last quarter of the run, after the trigger, fall fast enough?
+/// Does the backlog fall fast enough, over the last quarter of the run and over its last half, as
+/// far as they lie after the trigger? A swing fills a quarter now and then, and its half shows it.
 fn is_draining(timeline: &Timeline, backlog: &[u32], goal: f64, lifted: Duration) -> bool {
     let lifted = timeline.window_from(lifted);
-    let quarter = timeline.end - (timeline.end - timeline.zero) / 4;
+    let measured = timeline.end - timeline.zero;
     let since = (timeline.end - lifted) as f64;
-    Trend::of(&backlog[quarter.max(lifted)..])
-        .is_some_and(|trend| trend.reaches(goal, PATIENCE * since))
+    [measured / 4, measured / 2].into_iter().all(|length| {
+        let from = (timeline.end - length).max(lifted);
+        Trend::of(&backlog[from..]).is_some_and(|trend| trend.reaches(goal, PATIENCE * since))
+    })
 }
 
 /// Looks for the first moment from which a criterion holds for the whole hold time.

@@ -2,11 +2,15 @@
 //!
 //! Slow is not stuck: with a small retry budget a backlog may take minutes to drain while every
 //! answer is still late. So a run that was not seen to recover is asked for the slope of its
-//! backlog over the last quarter.
+//! backlog over the last quarter, and over the last half.
 //!
 //! Neighbouring stretches resemble each other: the backlog of a storm swings with its crashes, and
 //! a swing outlasts a stretch. Points that repeat each other prove less than their number says, so
 //! the t shrinks with the correlation of what the line leaves over.
+//!
+//! Twenty points estimate that correlation too low. On stationary backlogs that remember 40 to 300
+//! windows, 2 to 9 % of the quarters still pass for a fall; of the pairs of quarter and half, 0 to
+//! 1 % do, and steady or bending drains that pass the one pass the other.
 //!
 //! Source: least squares over the means of twenty equal stretches, Student's t of the slope, with
 //! the effective number of points n (1 − r) ÷ (1 + r) of a first-order autoregression.

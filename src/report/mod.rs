@@ -1,7 +1,7 @@
 //! Words, tables, pictures: what people see of a scenario's runs.
 //!
 //! Everything is made in memory from the summary and the records, and nothing from the clock: the
-//! same results give the same files, byte for byte. `files.rs` alone touches the disc.
+//! same results give the same files, byte for byte. `files.rs` alone writes to the disc.
 
 pub mod charts;
 pub mod files;
@@ -159,8 +159,17 @@ impl From<serde_json::Error> for ReportError {
     }
 }
 
+/// What became of the files in a folder; paths are relative to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The files written.
+    pub paths: Vec<String>,
+    /// Files of an earlier run that this one did not make again, and that are gone.
+    pub removed: Vec<String>,
+}
+
 /// Makes every file of a report and puts them into `folder`; what an earlier run left there and
-/// this one does not make again is removed. Gives the paths written, relative to the folder.
+/// this one does not make again is removed.
 ///
 /// # Errors
 /// When a file could not be made or written; every file is then either the old or the new one.
@@ -168,7 +177,7 @@ pub fn write(
     folder: &Folder,
     material: &Material<'_>,
     charts: bool,
-) -> Result<Vec<String>, ReportError> {
+) -> Result<Written, ReportError> {
     let mut outputs = vec![
         Output::new("summary.json".into(), summary_json(material.summary)?.into_bytes()),
         Output::new(
@@ -180,7 +189,19 @@ pub fn write(
     if charts {
         outputs.extend(charts::draw(material)?);
     }
-    Ok(folder.write(&outputs, Manifest::of(material))?)
+    let before = listed(folder);
+    let paths = folder.write(&outputs, Manifest::of(material))?;
+    let gone = |path: &String| !paths.contains(path) && !folder.path().join(path).exists();
+    Ok(Written { removed: before.into_iter().filter(gone).collect(), paths })
+}
+
+/// The files that the manifest of an earlier run lists and that are still there.
+fn listed(folder: &Folder) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.path().join("manifest.json")).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let files = manifest["files"].as_object();
+    let paths = files.into_iter().flat_map(|files| files.keys().cloned());
+    paths.filter(|path| folder.path().join(path).exists()).collect()
 }
 
 /// The content of `summary.json`.
@@ -194,4 +215,25 @@ pub fn summary_json(summary: &Summary) -> Result<String, ReportError> {
 /// JSON for machines and for readers: two blanks of indent, a line break at the end.
 fn pretty<T: serde::Serialize>(value: &T) -> Result<String, ReportError> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::synthetic::made;
+
+    #[test]
+    fn files_that_are_not_made_again_are_named() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        let (two, one) = (made(&[1.0, 0.3]), made(&[1.0]));
+        let write = |made: &synthetic::Made| write(&folder, &made.material(), false).unwrap();
+        assert_eq!(write(&two).removed, Vec::<String>::new());
+        assert_eq!(write(&two).removed, Vec::<String>::new(), "the same once more");
+        let written = write(&one);
+        assert_eq!(written.removed, ["band-full-jitter.csv", "series-full-jitter.csv"]);
+        let said = terminal::files(folder.path(), &written, "stormlab run");
+        assert!(said.contains("Removed there: 2 files of an earlier run"), "{said}");
+        assert!(!terminal::files(folder.path(), &write(&one), "").contains("Removed"));
+    }
 }

@@ -108,6 +108,23 @@ fn a_backlog_that_falls_fast_enough_is_recovering() {
     assert_eq!(judged(falling(20)).class, RunClass::Stuck); // 4,700 s to go, 2,900 s allowed.
 }
 
+/// A swing of the last quarter is no fall: the half that holds it has gone up and down again.
+#[test]
+fn a_backlog_that_only_swings_is_stuck() {
+    let swinging = |level: fn(u32) -> u32| {
+        let mut record = base().storm(100..400, 0.1, 0);
+        for (index, backlog) in record.series.backlog.iter_mut().enumerate().skip(110) {
+            *backlog = level(index as u32 - 110);
+        }
+        judged(record).class
+    };
+    // Up over the third quarter and down over the last one, a hundred windows each.
+    let peak = |i: u32| if i < 100 { 9_000 } else { 12_000 - 15 * i.abs_diff(200) };
+    assert_eq!(swinging(peak), RunClass::Stuck);
+    // The same last quarter after a fall of the third one.
+    assert_eq!(swinging(|i| 15_000 - 15 * i), RunClass::Recovering);
+}
+
 #[test]
 fn recovery_must_be_held_before_the_horizon() {
     let outcome = judged(base().storm(100..385, 0.0, 900));
@@ -193,6 +210,19 @@ fn recovery_is_also_counted_from_the_first_action() {
     assert_eq!(outcome.recovery_after_action, Some(Survival { time_s: 20.0, happened: true }));
     let stuck = judge(&model, &calm(&model, 0).storm(100..400, 0.0, 9));
     assert_eq!(stuck.recovery_after_action, Some(Survival { time_s: 185.0, happened: false }));
+}
+
+/// A stretch of 5 s is back in its band of 5 % a quarter of a second before all of it is good.
+#[test]
+fn who_acts_while_the_last_stretch_fills_may_have_helped() {
+    let after_action = |at_ms: u64| {
+        let mut model = model();
+        let at = Duration::from_millis(at_ms);
+        model.operator = vec![Action { at, what: Deed::Flush(0) }];
+        judge(&model, &calm(&model, 0).storm(100..199, 0.0, 9)).recovery_after_action
+    };
+    assert!(after_action(199_200).is_some());
+    assert_eq!(after_action(199_300), None);
 }
 
 #[test]

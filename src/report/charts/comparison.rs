@@ -57,22 +57,15 @@ struct Column {
     detail: String,
     axis: Axis,
     tick: fn(f64) -> String,
-    value: fn(f64) -> String,
     estimates: Vec<Estimate>,
-    /// What to write instead of an estimate of zero, by row.
-    zeros: Vec<String>,
-    /// What to write where there is no estimate.
-    without: &'static str,
+    /// The estimate of each row in words; what to write where there is none.
+    texts: Vec<String>,
 }
 
-impl Column {
-    /// The number of a row in words.
-    fn text(&self, row: usize, value: f64) -> String {
-        match self.zeros.get(row) {
-            Some(zero) if value == 0.0 => zero.clone(),
-            _ => (self.value)(value),
-        }
-    }
+/// Each estimate in words.
+fn texts(estimates: &[Estimate], value: fn(f64) -> String, without: &str) -> Vec<String> {
+    let text = |e: &Estimate| e.estimate.map_or_else(|| without.to_owned(), value);
+    estimates.iter().map(text).collect()
 }
 
 /// The chart.
@@ -119,7 +112,7 @@ fn title(views: &[View<'_>]) -> String {
         let count = with(finding);
         let what = match finding {
             Finding::Safe => "safe",
-            Finding::Vulnerable => "stuck in some runs",
+            Finding::Vulnerable => "can get stuck",
             Finding::Metastable => "stuck in half of the runs or more",
             Finding::Overloaded => "overloaded without any trigger",
             Finding::Inconclusive => "undecided",
@@ -166,6 +159,12 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
     let cut = tau
         .filter(|tau| *tau > 0.0 && any_stuck(views))
         .map_or(String::new(), |tau| format!("stuck runs count as {}", seconds(tau)));
+    let without = if tau == Some(0.0) { "horizon too short" } else { "not reached" };
+    let times: Vec<_> = views
+        .iter()
+        .zip(&recovery)
+        .map(|(view, mean)| mean.estimate.map_or(without.into(), |mean| mean_text(view, mean)))
+        .collect();
     let in_units = |value: Option<f64>| value.map(|value| value / unit.seconds);
     let recovery: Vec<_> = recovery
         .iter()
@@ -193,32 +192,33 @@ fn columns(views: &[View<'_>]) -> Vec<Column> {
             detail: String::new(),
             axis: Axis::span(0.0, 1.0),
             tick: percent,
-            value: percent,
+            texts: texts(&stuck, percent, "not known"),
             estimates: stuck,
-            zeros: Vec::new(),
-            without: "not known",
         },
         Column {
             title: format!("mean {} to recovery", unit.name),
             detail: cut,
             axis: Axis::from_zero(largest(&recovery)),
             tick: label,
-            value: number,
             estimates: recovery,
-            zeros: views.iter().map(|view| words::recovery(view.model(), 0.0)).collect(),
-            without: if tau == Some(0.0) { "horizon too short" } else { "not reached" },
+            texts: times,
         },
         Column {
             title: "peak attempts per request".into(),
             detail: place,
             axis: spread(&peaks),
             tick: label,
-            value: number,
+            texts: texts(&peaks, number, "not measured"),
             estimates: peaks,
-            zeros: Vec::new(),
-            without: "not measured",
         },
     ]
+}
+
+/// A mean time to recovery; only a lower bound where runs were not seen to recover.
+fn mean_text(view: &View<'_>, mean: f64) -> String {
+    let cut = view.result.runs.iter().any(|run| !run.recovery.happened);
+    let least = if cut { "≥ " } else { "" };
+    format!("{least}{}", words::recovery(view.model(), mean))
 }
 
 /// The largest number that a column shows.
@@ -315,9 +315,9 @@ fn draw_column(canvas: &mut Canvas<'_>, column: &Column, place: &Place, row: f64
     let strip = column
         .estimates
         .iter()
-        .enumerate()
-        .filter_map(|(row, estimate)| Some(column.text(row, estimate.estimate?)))
-        .map(|text| canvas.text_width(&text, size))
+        .zip(&column.texts)
+        .filter(|(estimate, _)| estimate.estimate.is_some())
+        .map(|(_, text)| canvas.text_width(text, size))
         .fold(0.0, f64::max);
     let right = place.right() - strip - 14.0;
     let mut last = f64::NEG_INFINITY;
@@ -332,10 +332,10 @@ fn draw_column(canvas: &mut Canvas<'_>, column: &Column, place: &Place, row: f64
         }
     }
     canvas.line(&[(place.x, place.y), (right, place.y)], full(FRAME), 1.5);
-    for (index, estimate) in column.estimates.iter().enumerate() {
+    for (index, (estimate, text)) in column.estimates.iter().zip(&column.texts).enumerate() {
         let y = place.y + (index as f64 + 0.5) * row;
         let Some(value) = estimate.estimate else {
-            canvas.text((place.x + 4.0, y), column.without, size, QUIET, Anchor::Left);
+            canvas.text((place.x + 4.0, y), text, size, QUIET, Anchor::Left);
             continue;
         };
         let x = |value: f64| column.axis.at(value, place.x, right);
@@ -346,7 +346,6 @@ fn draw_column(canvas: &mut Canvas<'_>, column: &Column, place: &Place, row: f64
             }
         }
         canvas.disc((x(value), y), 5.0, BLUE, true);
-        let text = column.text(index, value);
-        canvas.text((place.right(), y), &text, size, INK, Anchor::Right);
+        canvas.text((place.right(), y), text, size, INK, Anchor::Right);
     }
 }

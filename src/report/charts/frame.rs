@@ -23,6 +23,9 @@ use crate::report::charts::palette::VERMILION;
 use crate::report::charts::palette::WARM_UP;
 use crate::report::charts::palette::full;
 use crate::report::words;
+use crate::scenario::model::Action;
+use crate::scenario::model::Deed;
+use crate::units::Duration;
 
 /// The page: a slide.
 pub(super) const WIDTH: f64 = 1_600.0;
@@ -62,12 +65,20 @@ pub(super) fn page(
         canvas.words((MARGIN, y), &line, 29.0);
         y += 37.0;
     }
-    let subtitle = canvas.fitted(subtitle, 18.0, width);
-    canvas.text((MARGIN, y), &subtitle, 18.0, QUIET, Anchor::Left);
-    let caption = canvas.fitted(caption, 15.0, width);
-    canvas.text((MARGIN, height - 24.0), &caption, 15.0, QUIET, Anchor::Left);
-    y + 26.0
+    for line in canvas.wrapped(subtitle, 18.0, width, SUBTITLE_LINES) {
+        canvas.text((MARGIN, y), &line, 18.0, QUIET, Anchor::Left);
+        y += 25.0;
+    }
+    let caption = canvas.wrapped(caption, 15.0, width, 2);
+    for (index, line) in caption.iter().enumerate() {
+        let above = 19.0 * (caption.len() - 1 - index) as f64;
+        canvas.text((MARGIN, height - 18.0 - above), line, 15.0, QUIET, Anchor::Left);
+    }
+    y + 1.0
 }
+
+/// Lines that a scenario's own words may take below the title.
+const SUBTITLE_LINES: usize = 3;
 
 /// One sample of a legend.
 pub(super) enum Sample {
@@ -77,42 +88,38 @@ pub(super) enum Sample {
     Tick(Colour),
 }
 
-/// Samples and their names in a row from `x` at the height `y`; names are cut to share the room.
-pub(super) fn legend(
-    canvas: &mut Canvas<'_>,
-    x: f64,
-    y: f64,
-    width: f64,
-    entries: &[(Sample, String)],
-) {
+/// Samples and their names from the margin to the margin, below `top`; what does not fit into a row
+/// begins another one. Gives the height at which the legend ends.
+pub(super) fn legend(canvas: &mut Canvas<'_>, top: f64, entries: &[(Sample, String)]) -> f64 {
     const SAMPLE: f64 = 46.0;
     const GAP: f64 = 30.0;
-    let room = width / entries.len().max(1) as f64 - SAMPLE - GAP;
-    let natural: f64 =
-        entries.iter().map(|(_, name)| canvas.text_width(name, 16.0) + SAMPLE + GAP).sum();
-    let mut x = x;
+    const ROW: f64 = 27.0;
+    let (mut x, mut y) = (MARGIN, top + 8.0);
     for (sample, name) in entries {
+        let name = canvas.fitted(name, 16.0, WIDTH - 2.0 * MARGIN - SAMPLE);
+        let width = SAMPLE + canvas.text_width(&name, 16.0);
+        if x > MARGIN && x + width > WIDTH - MARGIN {
+            (x, y) = (MARGIN, y + ROW);
+        }
         match sample {
-            Sample::Area(fill) => {
-                canvas.rectangle(x, y - 9.0, 36.0, 18.0, *fill);
-            }
+            Sample::Area(fill) => canvas.rectangle(x, y - 9.0, 36.0, 18.0, *fill),
             Sample::Line(ink) => canvas.line(&[(x, y), (x + 36.0, y)], *ink, 3.0),
             Sample::Tick(colour) => {
                 let tip = [(x + 18.0, y - 8.0), (x + 11.0, y + 7.0), (x + 25.0, y + 7.0)];
                 canvas.polygon(&tip, Fill::Plain(*colour));
             }
         }
-        let name = if natural > width { canvas.fitted(name, 16.0, room) } else { name.clone() };
         canvas.words((x + SAMPLE, y), &name, 16.0);
-        x += SAMPLE + canvas.text_width(&name, 16.0) + GAP;
+        x += width + GAP;
     }
+    if entries.is_empty() { top } else { y + 22.0 }
 }
 
 /// How long a close-up goes on after the last trigger, in windows of the series.
 const CLOSE_UP_WINDOWS: f64 = 240.0;
 
 /// The time axis that all panels of a chart share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Time {
     /// In seconds since the end of the warm-up.
     pub(super) axis: Axis,
@@ -132,18 +139,34 @@ impl Time {
         Self { axis: Axis::span(low, self.axis.high), ..self }
     }
 
-    /// From a little before the first trigger until the storm has shown its shape. `None` where
-    /// that is most of the run, or where nothing goes wrong.
-    pub(super) fn close_up(view: &View<'_>) -> Option<Self> {
-        let run = &view.model().run;
-        let (from, until) = view.model().trigger_span()?;
-        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
+    /// From a little before the first trigger until the storm has shown its shape, and the same
+    /// around the first thing that people do; as one where they overlap. Those that would be most
+    /// of the run are left out.
+    pub(super) fn close_ups(view: &View<'_>) -> Vec<Self> {
+        let (model, run) = (view.model(), &view.model().run);
+        let first = model.operator.iter().min_by_key(|action| action.at);
+        let acted = first.map(|action| (action.at, action.at.saturating_add(lasts(action))));
         let after = CLOSE_UP_WINDOWS * run.window.as_secs_f64();
-        let low = (from - after / 10.0).max(-run.warm_up.as_secs_f64());
-        let high = (until + after).min(run.horizon.as_secs_f64());
-        let axis = Axis::span(low, high);
-        let unit = TimeUnit::for_span(high - low);
-        (high - low < run.horizon.as_secs_f64() / 2.0).then_some(Self { axis, unit })
+        let around = |(from, until): (Duration, Duration)| {
+            let low = (from.as_secs_f64() - after / 10.0).max(-run.warm_up.as_secs_f64());
+            (low, (until.as_secs_f64() + after).min(run.horizon.as_secs_f64()))
+        };
+        let mut spans: Vec<(f64, f64)> =
+            [model.trigger_span(), acted].into_iter().flatten().map(around).collect();
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        spans.dedup_by(|next, kept| {
+            let overlap = next.0 < kept.1;
+            if overlap {
+                kept.1 = kept.1.max(next.1);
+            }
+            overlap
+        });
+        spans.retain(|(low, high)| high - low < run.horizon.as_secs_f64() / 2.0);
+        let close = |(low, high): (f64, f64)| Self {
+            axis: Axis::span(low, high),
+            unit: TimeUnit::for_span(high - low),
+        };
+        spans.into_iter().map(close).collect()
     }
 
     /// Does the axis reach that moment?
@@ -182,19 +205,23 @@ pub(super) fn panel(
     values: &Axis,
     times: bool,
 ) {
-    let shade = |canvas: &mut Canvas<'_>, from: f64, to: f64, colour| {
+    let shade = |canvas: &mut Canvas<'_>, from: f64, to: f64, fill| {
         let (left, right) = (time.x(from, place), time.x(to, place));
-        canvas.rectangle(left, place.y, (right - left).max(2.0), place.height, Fill::Plain(colour));
+        canvas.rectangle(left, place.y, (right - left).max(2.0), place.height, fill);
     };
     if time.axis.low < 0.0 {
-        shade(canvas, time.axis.low, 0.0, WARM_UP);
+        shade(canvas, time.axis.low, 0.0, Fill::Plain(WARM_UP));
     }
-    for trigger in &view.model().triggers {
-        let at = trigger.at.as_secs_f64();
-        let end = at + trigger.lasts.as_secs_f64();
-        if time.axis.low < end && at < time.axis.high {
-            shade(canvas, at, end, TRIGGER);
-        }
+    let model = view.model();
+    let spans = |at: Duration, lasts: Duration, fill| {
+        let (from, to) = (at.as_secs_f64(), at.saturating_add(lasts).as_secs_f64());
+        (time.axis.low < to && from < time.axis.high).then_some((from, to, fill))
+    };
+    let triggers = model.triggers.iter().map(|it| spans(it.at, it.lasts, Fill::Plain(TRIGGER)));
+    let shedding = model.operator.iter().filter(|action| !lasts(action).is_zero());
+    let shedding = shedding.map(|action| spans(action.at, lasts(action), Fill::Shed));
+    for (from, to, fill) in triggers.chain(shedding).flatten() {
+        shade(canvas, from, to, fill);
     }
     let wanted = (place.height / 40.0).clamp(2.0, 6.0) as usize;
     for value in values.ticks(wanted) {
@@ -220,6 +247,30 @@ pub(super) fn panel(
         let x = time.x(at, place);
         canvas.line(&[(x, place.y), (x, below)], ACTION, 1.5);
     }
+}
+
+/// How long a deed of people goes on; zero for what is done in a moment.
+fn lasts(action: &Action) -> Duration {
+    match action.what {
+        Deed::Shed { lasts, .. } => lasts,
+        Deed::Set { .. } | Deed::Flush(_) | Deed::Restart(_) => Duration::ZERO,
+    }
+}
+
+/// What the shades of a panel mean: warm-up, triggers, people who turn requests away.
+pub(super) fn shades(view: &View<'_>) -> Vec<(Sample, String)> {
+    let model = view.model();
+    let mut entries = Vec::new();
+    if !model.run.warm_up.is_zero() {
+        entries.push((Sample::Area(Fill::Plain(WARM_UP)), "warm-up".to_owned()));
+    }
+    if !model.triggers.is_empty() {
+        entries.push((Sample::Area(Fill::Plain(TRIGGER)), "trigger".to_owned()));
+    }
+    if model.operator.iter().any(|action| !lasts(action).is_zero()) {
+        entries.push((Sample::Area(Fill::Shed), "shedding".to_owned()));
+    }
+    entries
 }
 
 /// The words below the lowest panel's numbers.
@@ -248,18 +299,20 @@ pub(super) fn events(canvas: &mut Canvas<'_>, view: &View<'_>, time: &Time, plac
     }
     events.retain(|(at, ..)| time.shows(*at));
     events.sort_by(|a, b| a.0.total_cmp(&b.0));
-    const REST: f64 = 90.0; // Kept free for the count of what does not fit.
+    // Kept free for the count of what does not fit, where that can be.
+    let rest = if events.len() > LANE_ROWS { 90.0 } else { 0.0 };
+    let widest = place.width * if events.len() > LANE_ROWS { 0.55 } else { 0.9 };
     let mut taken: [Vec<(f64, f64)>; LANE_ROWS] = Default::default();
     let mut left_out = 0_usize;
     for (at, text, colour) in events {
         let x = time.x(at, place);
-        let text = canvas.fitted(&text, SIZE, place.width * 0.55);
+        let text = canvas.fitted(&text, SIZE, widest);
         let width = canvas.text_width(&text, SIZE) + 16.0;
         // To the right of its moment, else ending there; in the lowest row that has room.
         let right = (x - 6.0, x + width, Anchor::Left);
         let left = (x - width, x + 6.0, Anchor::Right);
         let free = [right, left].into_iter().find_map(|(from, to, anchor)| {
-            let inside = from >= place.x - 8.0 && to <= place.right() - REST;
+            let inside = from >= place.x - 8.0 && to <= place.right() - rest;
             let row = taken.iter().position(|row| {
                 row.iter().all(|&(start, end)| to + 6.0 < start || end + 6.0 < from)
             });

@@ -1,5 +1,7 @@
 //! What users got: requests answered in time against requests asked, over all runs.
 
+use std::cmp::Ordering;
+
 use crate::report::View;
 use crate::report::charts::ChartError;
 use crate::report::charts::axis::Axis;
@@ -17,6 +19,7 @@ use crate::report::charts::palette::BLUE;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::Ink;
 use crate::report::charts::palette::QUIET;
+use crate::report::charts::palette::VERMILION;
 use crate::report::charts::palette::full;
 use crate::report::number::counted;
 use crate::report::number::percent;
@@ -29,23 +32,30 @@ const ARRIVALS: Ink = Ink { colour: BLACK, dash: "9 5" };
 pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
     let band = &view.result.band;
     picture((frame::WIDTH, frame::HEIGHT), |canvas| {
+        let fates = Fates::of(view);
         let caption = format!(
-            "{}, seed {}. The band holds 80% of the runs at each moment (10% lie below it, 10% \
-             above); a point covers {}.",
+            "{}, seed {}; a point covers {}. {}",
             counted(view.result.runs.len() as u64, "run"),
             view.seed,
-            seconds(band.step_s)
+            seconds(band.step_s),
+            fates.note(),
         );
         let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
-        let entries = [
-            (Sample::Line(ARRIVALS), "requests made".to_owned()),
-            (Sample::Line(full(BLUE)), "goodput, median of the runs".to_owned()),
-            (Sample::Area(BAND), "goodput, 10 to 90% of the runs".to_owned()),
-        ];
+        let mut entries = vec![(Sample::Line(ARRIVALS), "requests made".to_owned())];
+        if fates.are_two() {
+            let edge = |ink, words: &str| (Sample::Line(ink), words.to_owned());
+            entries.push(edge(full(BLUE), "goodput that 10% of the runs exceed"));
+            entries.push(edge(full(VERMILION), "goodput that 90% of the runs exceed"));
+        } else {
+            let median = "goodput, median of the runs".to_owned();
+            entries.push((Sample::Line(full(BLUE)), median));
+            entries.push((Sample::Area(BAND), "goodput, 10 to 90% of the runs".to_owned()));
+        }
+        entries.extend(frame::shades(view).into_iter().filter(|(_, name)| name != "warm-up"));
         let width = frame::WIDTH - 2.0 * frame::MARGIN;
-        frame::legend(canvas, frame::MARGIN, top + 8.0, width, &entries);
+        let top = frame::legend(canvas, top, &entries);
         let lane = frame::LANE_ROWS as f64 * frame::LANE_ROW;
-        let y = top + 30.0 + lane + 26.0;
+        let y = top + lane + 26.0;
         let place = Place {
             x: frame::MARGIN + 58.0,
             y,
@@ -58,7 +68,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         frame::panel(canvas, view, &time, &place, &axis, true);
         canvas.text((place.x, y - 13.0), "requests per second", 15.0, QUIET, Anchor::Left);
         let above = Place { y: y - 22.0, ..place };
-        frame::events(canvas, view, &time, &above, top + 22.0 + lane);
+        frame::events(canvas, view, &time, &above, top - 8.0 + lane);
         frame::time_title(canvas, &time, &place);
         if band.start_s.is_empty() {
             let middle = (place.x + place.width / 2.0, place.y + place.height / 2.0);
@@ -74,15 +84,66 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         let mut outline: Vec<_> = roof.iter().map(|&i| at(i, band.goodput_high_rps[i])).collect();
         let floor = decimate(&band.goodput_low_rps, MOST_POINTS);
         outline.extend(floor.iter().rev().map(|&i| at(i, band.goodput_low_rps[i])));
-        canvas.polygon(&outline, BAND);
-        for (values, ink, width) in
-            [(&band.arrivals_rps, ARRIVALS, 2.0), (&band.goodput_median_rps, full(BLUE), 2.5)]
-        {
+        if !fates.are_two() {
+            canvas.polygon(&outline, BAND);
+        }
+        let mut lines = vec![(&band.arrivals_rps, ARRIVALS, 2.0)];
+        if fates.are_two() {
+            lines.push((&band.goodput_high_rps, full(BLUE), 2.0));
+            lines.push((&band.goodput_low_rps, full(VERMILION), 2.0));
+        } else {
+            lines.push((&band.goodput_median_rps, full(BLUE), 2.5));
+        }
+        for (values, ink, width) in lines {
             let kept = decimate(values, MOST_POINTS);
             let points: Vec<_> = kept.iter().map(|&index| at(index, values[index])).collect();
             canvas.line(&points, ink, width);
         }
     })
+}
+
+/// How many runs come back, and how many do not. A median between two such groups is a run of
+/// neither.
+struct Fates {
+    back: u64,
+    down: u64,
+}
+
+impl Fates {
+    fn of(view: &View<'_>) -> Self {
+        let back = view.result.runs.iter().filter(|run| run.recovery.happened).count() as u64;
+        Self { back, down: view.result.runs.len() as u64 - back }
+    }
+
+    /// Does each edge of the band belong to a group of its own? The edges are drawn a tenth of the
+    /// way from the first run to the last, from either end.
+    const fn are_two(&self) -> bool {
+        let least = (self.back + self.down).saturating_sub(1).div_ceil(10) + 1;
+        self.back >= least && self.down >= least
+    }
+
+    /// What the caption says of band and lines.
+    fn note(&self) -> String {
+        let (back, down) = (self.back, self.down);
+        let fates = format!("{back} come back and {down} do not");
+        if self.are_two() {
+            return format!(
+                "{fates}, so there is neither band nor median: at each moment 80% of the runs lie \
+                 between the lines or on them, the upper line being one of those that come back, \
+                 the lower one of those that do not, and no run need lie in the middle."
+            );
+        }
+        let band = "The band holds 80% of the runs at each moment (10% lie below it, 10% above).";
+        if back == 0 || down == 0 {
+            return band.to_owned();
+        }
+        let shows = match back.cmp(&down) {
+            Ordering::Less => "those that do not",
+            Ordering::Equal => "neither",
+            Ordering::Greater => "those that do",
+        };
+        format!("{band} {fates}: the median shows {shows}.")
+    }
 }
 
 /// What one sees: in how many runs goodput comes back.

@@ -11,6 +11,7 @@ use crate::report::charts::canvas::Anchor;
 use crate::report::charts::canvas::Canvas;
 use crate::report::charts::canvas::Picture;
 use crate::report::charts::canvas::picture;
+use crate::report::charts::crashes;
 use crate::report::charts::decimate::MOST_POINTS;
 use crate::report::charts::decimate::decimate;
 use crate::report::charts::frame;
@@ -21,8 +22,6 @@ use crate::report::charts::palette::BLACK;
 use crate::report::charts::palette::CAPACITY;
 use crate::report::charts::palette::Fill;
 use crate::report::charts::palette::QUIET;
-use crate::report::charts::palette::WARM_UP;
-use crate::report::number::count;
 use crate::report::number::number;
 use crate::report::road;
 use crate::report::words;
@@ -55,20 +54,27 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             );
         }
         let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
-        let mut entries: Vec<_> =
-            REASONS.iter().map(|(fill, name)| (Sample::Area(*fill), (*name).to_owned())).collect();
-        entries.push((Sample::Line(CAPACITY), "capacity when nothing is wrong".into()));
-        entries.push((Sample::Tick(BLACK), "crash".into()));
-        entries.push((Sample::Area(Fill::Plain(WARM_UP)), "warm-up".into()));
-        frame::legend(
-            canvas,
-            frame::MARGIN,
-            top + 8.0,
-            frame::WIDTH - 2.0 * frame::MARGIN,
-            &entries,
-        );
-        panels(canvas, view, &shown, top + 30.0);
+        let entries = entries(view, &shown);
+        let top = frame::legend(canvas, top, &entries);
+        panels(canvas, view, &shown, top);
     })
+}
+
+/// The legend: what occurs in the panels, and nothing else.
+fn entries(view: &View<'_>, shown: &[ServiceId]) -> Vec<(Sample, String)> {
+    let windows = || shown.iter().flat_map(|&id| view.series().service(id));
+    let occurs = |reason: usize| windows().any(|window| by_reason(window)[reason] > 0);
+    let reasons = REASONS.iter().enumerate().filter(|(index, _)| *index == 0 || occurs(*index));
+    let mut entries: Vec<_> =
+        reasons.map(|(_, (fill, name))| (Sample::Area(*fill), (*name).to_owned())).collect();
+    if shown.iter().any(|&id| Scale::of(view, id).line.is_some()) {
+        entries.push((Sample::Line(CAPACITY), "capacity in good health".into()));
+    }
+    if windows().any(|window| window.crashes > 0) {
+        entries.push((Sample::Tick(BLACK), "crash".into()));
+    }
+    entries.extend(frame::shades(view));
+    entries
 }
 
 /// What one sees: how many attempts a request costs at the far end, and how the run ends.
@@ -79,11 +85,13 @@ fn title(view: &View<'_>) -> String {
         Some((view.model().services[service].name.clone(), whole))
     });
     match cost {
-        Some((service, whole)) => format!(
-            "{}: for each request {} attempts reach {service}; the run {end}",
-            view.name(),
-            number(whole)
-        ),
+        Some((service, whole)) => {
+            let attempts = match number(whole).as_str() {
+                "1" => "1 attempt reaches".to_owned(),
+                several => format!("{several} attempts reach"),
+            };
+            format!("{}: for each request {attempts} {service}; the run {end}", view.name())
+        }
         None => format!("{}: attempts per second at each service; the run {end}", view.name()),
     }
 }
@@ -99,17 +107,19 @@ fn most_loaded(view: &View<'_>, order: &[ServiceId]) -> Vec<ServiceId> {
 }
 
 /// The panels in columns of at most four, the lane of events above each column. Where one column
-/// holds them all, a second one shows the storm from close by.
+/// holds them all, others show the trigger and what people do from close by, on the same scale.
 fn panels(canvas: &mut Canvas<'_>, view: &View<'_>, shown: &[ServiceId], top: f64) {
     let whole = Time::of(view);
     let rows = shown.len().div_ceil(shown.len().div_ceil(MOST_ROWS).max(1)).max(1);
     let mut columns: Vec<(Time, &[ServiceId], f64)> = Vec::new();
-    match Time::close_up(view).filter(|_| shown.len() <= MOST_ROWS) {
-        Some(close) => columns.extend([(whole, shown, 0.56), (close, shown, 0.44)]),
-        None => {
-            let share = 1.0 / shown.len().div_ceil(rows).max(1) as f64;
-            columns.extend(shown.chunks(rows).map(|part| (whole, part, share)));
-        }
+    let close_ups = if shown.len() <= MOST_ROWS { Time::close_ups(view) } else { Vec::new() };
+    if close_ups.is_empty() {
+        let share = 1.0 / shown.len().div_ceil(rows).max(1) as f64;
+        columns.extend(shown.chunks(rows).map(|part| (whole, part, share)));
+    } else {
+        let close = if close_ups.len() > 1 { 0.29 } else { 0.44 };
+        columns.push((whole, shown, 1.0 - close * close_ups.len() as f64));
+        columns.extend(close_ups.into_iter().map(|time| (time, shown, close)));
     }
     let first = top + frame::LANE_ROWS as f64 * frame::LANE_ROW;
     let each = (frame::HEIGHT - 96.0 - first) / rows as f64;
@@ -125,7 +135,10 @@ fn panels(canvas: &mut Canvas<'_>, view: &View<'_>, shown: &[ServiceId], top: f6
                 height: each - 46.0,
             };
             let lowest = row + 1 == services.len();
-            panel(canvas, view, time, &place, service, lowest);
+            let facts = panel(canvas, view, time, &place, service, lowest);
+            // What holds for the whole run stands over the panel that shows it.
+            let facts = if *time == whole { facts } else { facts.in_close_up() };
+            heading(canvas, &place, &view.model().services[service].name, &facts.choices());
             if row == 0 {
                 let above = Place { y: place.y - 24.0, ..place };
                 frame::events(canvas, view, time, &above, first - 8.0);
@@ -138,7 +151,32 @@ fn panels(canvas: &mut Canvas<'_>, view: &View<'_>, shown: &[ServiceId], top: f6
     }
 }
 
-/// One service: heading, ground, areas, capacity, crashes.
+/// The scale of a service's panels, the same for the whole run and from close by.
+struct Scale {
+    axis: Axis,
+    capacity: Option<f64>,
+    /// Where the line of the capacity is drawn. One far above all load would press the load flat;
+    /// the heading then says where it is.
+    line: Option<f64>,
+}
+
+impl Scale {
+    fn of(view: &View<'_>, id: ServiceId) -> Self {
+        let series = view.series();
+        let peak = series.service(id).map(ServiceWindow::offered).max().unwrap_or(0);
+        let peak = f64::from(peak) * per_second(view);
+        let capacity = road::capacity_rps(&view.model().services[id]);
+        let line = capacity.filter(|&capacity| peak > 0.0 && capacity <= 3.0 * peak);
+        Self { axis: Axis::from_zero(peak.max(line.unwrap_or(0.0))), capacity, line }
+    }
+}
+
+/// Windows in a second.
+fn per_second(view: &View<'_>) -> f64 {
+    1.0 / view.series().window.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// One service: ground, areas, capacity, crashes. Gives what is to be said of them.
 fn panel(
     canvas: &mut Canvas<'_>,
     view: &View<'_>,
@@ -146,20 +184,16 @@ fn panel(
     place: &Place,
     id: ServiceId,
     times: bool,
-) {
+) -> Facts {
     let series = view.series();
-    let per_second = 1.0 / series.window.as_secs_f64().max(f64::MIN_POSITIVE);
+    let per_second = per_second(view);
     let windows: Vec<_> = series.service(id).collect();
     let visible: Vec<usize> =
         (0..windows.len()).filter(|&index| time.shows(series.start_s(index))).collect();
     let heights: Vec<_> =
         visible.iter().map(|&index| f64::from(windows[index].offered()) * per_second).collect();
     let peak = heights.iter().copied().fold(0.0, f64::max);
-    let service = &view.model().services[id];
-    let capacity = road::capacity_rps(service);
-    // A line far above all load would press the load flat; the heading then says where it is.
-    let drawn_capacity = capacity.filter(|&capacity| peak > 0.0 && capacity <= 3.0 * peak);
-    let axis = Axis::from_zero(peak.max(drawn_capacity.unwrap_or(0.0)));
+    let Scale { axis, capacity, line } = Scale::of(view, id);
     frame::panel(canvas, view, time, place, &axis, times);
 
     let kept: Vec<_> =
@@ -180,21 +214,14 @@ fn panel(
         }
         floor = roof;
     }
-    if let Some(capacity) = drawn_capacity {
+    if let Some(capacity) = line {
         let y = axis.at(capacity, place.bottom(), place.y);
         canvas.line(&[(place.x, y), (place.right(), y)], CAPACITY, 2.0);
     }
     let crashes: u64 = visible.iter().map(|&index| u64::from(windows[index].crashes)).sum();
-    let mut last = f64::NEG_INFINITY;
-    for &index in visible.iter().filter(|&&index| windows[index].crashes > 0) {
-        let (x, y) = (x(index), place.bottom());
-        if x - last >= 5.0 {
-            let tip = [(x, y), (x - 4.0, y + 8.0), (x + 4.0, y + 8.0)];
-            canvas.polygon(&tip, Fill::Plain(BLACK));
-            last = x;
-        }
-    }
-    heading(canvas, place, &service.name, &facts(peak, capacity, drawn_capacity, crashes));
+    let crashed = visible.iter().filter(|&&index| windows[index].crashes > 0);
+    crashes::marks(canvas, place, &crashed.map(|&index| x(index)).collect::<Vec<_>>());
+    Facts { peak, capacity, far: line.is_none(), crashes }
 }
 
 /// Attempts of a window by reason, in the order of `REASONS`.
@@ -202,18 +229,33 @@ fn by_reason(window: &ServiceWindow) -> [u32; 4] {
     [window.first, window.retry_after_timeout, window.retry_after_refusal, window.retry_after_error]
 }
 
-/// What the heading adds to a service's name: the longest that fits is shown.
-fn facts(peak: f64, capacity: Option<f64>, drawn: Option<f64>, crashes: u64) -> [String; 3] {
-    let peak = format!("peak {}/s", number(peak));
-    let crashes = match crashes {
-        0 => String::new(),
-        1 => " · 1 crash".into(),
-        _ => format!(" · {} crashes", count(crashes)),
-    };
-    let capacity =
-        capacity.map_or(String::new(), |capacity| format!(" · capacity {}/s", number(capacity)));
-    let far = if drawn.is_none() && !capacity.is_empty() { " (off the scale)" } else { "" };
-    [format!("{peak}{capacity}{far}{crashes}"), format!("{peak}{capacity}{crashes}"), peak]
+/// What the heading adds to a service's name.
+struct Facts {
+    peak: f64,
+    capacity: Option<f64>,
+    /// Is the capacity off the scale?
+    far: bool,
+    crashes: u64,
+}
+
+impl Facts {
+    /// Without what the panel of the whole run has said.
+    fn in_close_up(self) -> Self {
+        Self { capacity: None, ..self }
+    }
+
+    /// In words: the longest that fits is shown.
+    fn choices(&self) -> [String; 3] {
+        let peak = format!("peak {}/s", number(self.peak));
+        let crashes = match self.crashes {
+            0 => String::new(),
+            several => format!(" · {}", crashes::counted(several)),
+        };
+        let capacity = self.capacity.map(|capacity| format!(" · capacity {}/s", number(capacity)));
+        let far = if self.far && capacity.is_some() { " (off the scale)" } else { "" };
+        let capacity = capacity.unwrap_or_default();
+        [format!("{peak}{capacity}{far}{crashes}"), format!("{peak}{capacity}{crashes}"), peak]
+    }
 }
 
 /// The unit after a service's name, long and short.

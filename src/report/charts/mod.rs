@@ -6,6 +6,7 @@
 mod axis;
 mod canvas;
 mod comparison;
+mod crashes;
 mod decimate;
 mod frame;
 mod goodput;
@@ -71,10 +72,20 @@ fn outputs(name: &str, picture: &Picture) -> Result<[Output; 2], ChartError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::breaker::BreakerConfig;
+    use crate::policy::breaker::LateResults;
+    use crate::policy::breaker::Trip;
+    use crate::policy::outcome::ClassSet;
+    use crate::policy::stack::Scope;
+    use crate::policy::stack::Scoped;
     use crate::report::synthetic::Made;
     use crate::report::synthetic::made;
     use crate::report::synthetic::made_of;
     use crate::report::synthetic::model;
+    use crate::scenario::model::Action;
+    use crate::scenario::model::Deed;
+    use crate::units::Duration;
+    use crate::units::Share;
 
     /// Every picture of a report.
     fn pictures(made: &Made) -> Vec<(String, Picture)> {
@@ -165,6 +176,118 @@ mod tests {
     #[test]
     fn many_triggers_and_services_have_room() {
         check(&made_of(&model(16, 30), &[0.2]));
+    }
+
+    /// A storm that people end by shedding, under a description of several lines.
+    fn helped() -> Made {
+        let mut model = model(0, 1);
+        model.operator = vec![Action {
+            at: Duration::from_secs(2_700),
+            what: Deed::Shed {
+                population: 0,
+                share: Share::new(0.9).unwrap(),
+                lasts: Duration::from_secs(120),
+            },
+        }];
+        let mut made = made_of(&model, &[0.3]);
+        made.scenario.variants[0].about = "All good ones at once, and people. ".repeat(12);
+        made
+    }
+
+    fn breaker() -> Scoped<BreakerConfig> {
+        let config = BreakerConfig {
+            trip: Trip::Consecutive(5),
+            open_for: Duration::from_secs(5),
+            probes: 1,
+            counts: ClassSet::TRANSIENT,
+            late_results: LateResults::Ignore,
+        };
+        Scoped { config, per: Scope::DEFAULT }
+    }
+
+    /// The words of a picture.
+    fn words(picture: &Picture) -> Vec<&str> {
+        picture.texts.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn what_people_do_is_shown_from_close_by_and_shaded() {
+        let made = helped();
+        check(&made);
+        let view = made.material().views().next().unwrap();
+        let load = load::draw(&view).unwrap();
+        let label = "operator sheds 90% of web for 2min";
+        let shown = words(&load).iter().filter(|text| **text == label).count();
+        assert_eq!(shown, 2, "in the whole run and from close by: {:?}", words(&load));
+        assert!(words(&load).contains(&"shedding"));
+        for picture in [&load, &goodput::draw(&view).unwrap(), &state::draw(&view).unwrap()] {
+            let grounds = picture.svg.matches("url(#hatch3)").count();
+            assert!(grounds > 1, "no ground but that of the legend for the time of shedding");
+        }
+    }
+
+    #[test]
+    fn a_long_description_is_wrapped_and_kept_whole() {
+        let made = helped();
+        let view = made.material().views().next().unwrap();
+        for picture in [load::draw(&view), goodput::draw(&view), state::draw(&view)] {
+            let picture = picture.unwrap();
+            let said = words(&picture).join(" ");
+            assert_eq!(said.matches("All good ones at once, and people.").count(), 12, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_never_happens_has_no_panel() {
+        let made = made(&[1.0]);
+        let view = made.material().views().next().unwrap();
+        let picture = state::draw(&view).unwrap();
+        let texts = words(&picture);
+        let said = texts.join(" ");
+        assert!(said.contains("Never any: calls to gateway in back-off."), "{said}");
+        assert!(!texts.contains(&"calls to gateway in back-off"), "{texts:?}");
+        assert!(!texts.contains(&"0.5"), "an empty panel has no axis: {texts:?}");
+        assert!(texts.iter().any(|text| text.contains("crashes")), "{texts:?}");
+
+        let mut quiet = made_of(&model(0, 0), &[0.0]);
+        quiet.scenario.variants[0].model.policies[0].breaker = Some(breaker());
+        check(&quiet);
+        let view = quiet.material().views().next().unwrap();
+        let picture = state::draw(&view).unwrap();
+        let said = words(&picture).join(" ");
+        let never = "Never any: calls to gateway, orders, repository, database in back-off; breakers \
+                     open before gateway, orders, repository, database.";
+        assert!(said.contains(never), "{said}");
+    }
+
+    #[test]
+    fn two_groups_of_runs_have_no_median() {
+        let texts = |share: f64| {
+            let made = made(&[share]);
+            let view = made.material().views().next().unwrap();
+            words(&goodput::draw(&view).unwrap()).join(" ")
+        };
+        let two = texts(0.3);
+        assert!(
+            two.contains("70 come back and 30 do not, so there is neither band nor median"),
+            "{two}"
+        );
+        assert!(two.contains("goodput that 90% of the runs exceed"), "{two}");
+        assert!(!two.contains("goodput, median"), "{two}");
+        let few = texts(0.1);
+        assert!(few.contains("goodput, median of the runs"), "{few}");
+        assert!(
+            few.contains("90 come back and 10 do not: the median shows those that do."),
+            "{few}"
+        );
+        assert!(!texts(0.0).contains("do not"), "{}", texts(0.0));
+    }
+
+    #[test]
+    fn a_mean_that_counts_runs_still_down_is_a_lower_bound() {
+        let texts = comparison_texts(&made(&[1.0, 0.0]));
+        assert!(texts.contains(&"≥ 53.5 min".to_owned()), "{texts:?}");
+        assert!(texts.contains(&"2 min".to_owned()), "{texts:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(super) const GRID: Colour = (0xe6, 0xe9, 0xec);
 pub(super) const PAPER: Colour = (0xff, 0xff, 0xff);
 pub(super) const WARM_UP: Colour = (0xf1, 0xf2, 0xf4);
 pub(super) const TRIGGER: Colour = (0xfb, 0xdc, 0xc8);
+const SHED: Colour = (0xe2, 0xc6, 0xdb);
 
 pub(super) const BLACK: Colour = (0x00, 0x00, 0x00);
 pub(super) const ORANGE: Colour = (0xe6, 0x9f, 0x00);
@@ -63,13 +64,16 @@ pub(super) enum Fill {
     Refusal,
     /// Retries after an error: purple with dots.
     Error,
+    /// While people turn requests away: a pale ground with level strokes.
+    Shed,
 }
 
 /// The hatched fills, with the colour below and the pattern on top.
-const HATCHED: [(Fill, Colour, &str); 3] = [
+const HATCHED: [(Fill, Colour, &str); 4] = [
     (Fill::Timeout, ORANGE, r#"<path d="M-2,10 L10,-2 M6,34 L34,6 M-2,34 L34,-2" class="h"/>"#),
     (Fill::Refusal, VERMILION, r#"<path d="M-2,-2 L34,34 M-2,30 L2,34 M30,-2 L34,2" class="h"/>"#),
     (Fill::Error, PURPLE, r#"<circle cx="8" cy="8" r="4"/><circle cx="24" cy="24" r="4"/>"#),
+    (Fill::Shed, SHED, r#"<path d="M0,8 L32,8 M0,24 L32,24" class="h"/>"#),
 ];
 
 /// The reserved colour of a mark that SVG needs more than a colour for.
@@ -96,6 +100,7 @@ impl Fill {
             Self::Timeout => rgb(reserved(2, 0)),
             Self::Refusal => rgb(reserved(2, 1)),
             Self::Error => rgb(reserved(2, 2)),
+            Self::Shed => rgb(reserved(2, 3)),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What the system holds inside: attempts present at each service, calls to it that wait in a
 //! back-off, and breakers before it that are open. One row for each service, along the road.
+//!
+//! What never happens has no panel, and is named in the caption. Values are those at the ends of windows, and what comes and goes within a window is
+//! not seen; crashes are counted, so each of them is marked.
 
 use crate::measure::record::EdgeWindow;
 use crate::report::View;
@@ -9,11 +12,14 @@ use crate::report::charts::canvas::Anchor;
 use crate::report::charts::canvas::Canvas;
 use crate::report::charts::canvas::Picture;
 use crate::report::charts::canvas::picture;
+use crate::report::charts::crashes;
 use crate::report::charts::decimate::MOST_POINTS;
 use crate::report::charts::decimate::decimate;
 use crate::report::charts::frame;
 use crate::report::charts::frame::Place;
+use crate::report::charts::frame::Sample;
 use crate::report::charts::frame::Time;
+use crate::report::charts::palette::BLACK;
 use crate::report::charts::palette::BLUE;
 use crate::report::charts::palette::Colour;
 use crate::report::charts::palette::Fill;
@@ -31,27 +37,64 @@ const MOST_ROWS: usize = 5;
 
 /// A quantity over the windows of a run.
 struct Panel {
-    /// What is counted.
-    what: String,
+    /// What is counted, before and after the service's name.
+    around: [&'static str; 2],
+    service: String,
     values: Vec<f64>,
     colour: Colour,
     /// A level that matters, and what happens there.
     limit: Option<(f64, &'static str)>,
+    /// The windows in which replicas crashed, and how many did.
+    crashes: Vec<(usize, u32)>,
 }
 
 impl Panel {
     fn peak(&self) -> f64 {
         self.values.iter().copied().fold(0.0, f64::max)
     }
+
+    /// Is there anything to see?
+    fn moves(&self) -> bool {
+        self.peak() > 0.0 || !self.crashes.is_empty()
+    }
+
+    /// What is counted.
+    fn what(&self) -> String {
+        let [before, after] = self.around;
+        format!("{before}{}{after}", self.service)
+    }
+
+    /// What panels of one kind count, in one phrase: `calls to a, b in back-off`.
+    fn together(panels: &[Self]) -> Option<String> {
+        let names: Vec<_> = panels.iter().map(|panel| panel.service.as_str()).collect();
+        let [before, after] = panels.first()?.around;
+        Some(format!("{before}{}{after}", names.join(", ")))
+    }
 }
+
+/// What a panel may show of a service.
+type Kind = fn(&View<'_>, ServiceId) -> Panel;
 
 /// The chart.
 pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
     let order = road::order(view.model());
     let shown = fullest(view, &order);
+    let mut kinds: Vec<Kind> = vec![present, backing_off];
+    if view.model().policies.iter().any(|policy| policy.breaker.is_some()) {
+        kinds.push(open);
+    }
+    let mut never = Vec::new();
+    let mut columns: Vec<Vec<Panel>> = Vec::new();
+    for kind in kinds {
+        let panels = shown.iter().map(|&id| kind(view, id));
+        let (moving, still): (Vec<_>, Vec<_>) = panels.partition(Panel::moves);
+        never.extend(Panel::together(&still));
+        columns.extend((!moving.is_empty()).then_some(moving));
+    }
     picture((frame::WIDTH, frame::HEIGHT), |canvas| {
         let mut caption = format!(
-            "One run: replication {}, seed {}. Values at the end of each window of {}.",
+            "One run: replication {}, seed {}. Values at the end of each window of {}; what comes \
+             and goes within one is not seen.",
             view.replication(),
             view.seed,
             view.model().run.window
@@ -59,24 +102,25 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         if shown.len() < order.len() {
             caption += &format!(" {} of {} services, the fullest ones.", shown.len(), order.len());
         }
+        if !never.is_empty() {
+            caption += &format!(" Never any: {}.", never.join("; "));
+        }
         let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
+        let top = frame::legend(canvas, top, &entries(view, &shown));
         let first = top + frame::LANE_ROWS as f64 * frame::LANE_ROW;
-        let each = (frame::HEIGHT - 96.0 - first) / shown.len().max(1) as f64;
-        let breakers = view.model().policies.iter().any(|policy| policy.breaker.is_some());
-        let columns = if breakers { 3 } else { 2 };
-        let width = (frame::WIDTH - 2.0 * frame::MARGIN) / columns as f64;
+        let width = (frame::WIDTH - 2.0 * frame::MARGIN) / columns.len().max(1) as f64;
         let time = Time::of(view);
-        for (row, &service) in shown.iter().enumerate() {
-            let panels = [present(view, service), backing_off(view, service), open(view, service)];
-            for (column, panel) in panels.into_iter().take(columns).enumerate() {
+        for (column, panels) in columns.iter().enumerate() {
+            let each = (frame::HEIGHT - 96.0 - first) / panels.len() as f64;
+            for (row, panel) in panels.iter().enumerate() {
                 let place = Place {
                     x: frame::MARGIN + column as f64 * width + 58.0,
                     y: first + row as f64 * each + 32.0,
-                    width: width - if column + 1 < columns { 80.0 } else { 58.0 },
+                    width: width - if column + 1 < columns.len() { 80.0 } else { 58.0 },
                     height: each - 46.0,
                 };
-                let lowest = row + 1 == shown.len();
-                draw_panel(canvas, view, &time, &place, &panel, lowest);
+                let lowest = row + 1 == panels.len();
+                draw_panel(canvas, view, &time, &place, panel, lowest);
                 if row == 0 {
                     let above = Place { y: place.y - 24.0, ..place };
                     frame::events(canvas, view, &time, &above, first - 8.0);
@@ -87,6 +131,15 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
             }
         }
     })
+}
+
+/// The legend: shades, and crashes where there are any.
+fn entries(view: &View<'_>, shown: &[ServiceId]) -> Vec<(Sample, String)> {
+    let mut entries = frame::shades(view);
+    if shown.iter().any(|&id| view.series().service(id).any(|window| window.crashes > 0)) {
+        entries.push((Sample::Tick(BLACK), "crash".into()));
+    }
+    entries
 }
 
 /// What one sees: the most attempts that any service held at once.
@@ -123,33 +176,43 @@ fn present(view: &View<'_>, id: ServiceId) -> Panel {
     let service = &view.model().services[id];
     let crashes_at = service.overload.and_then(|overload| overload.crashes_at);
     Panel {
-        what: format!("{}, attempts present", service.name),
+        around: ["", ", attempts present"],
+        service: service.name.clone(),
         values: view.series().service(id).map(|window| f64::from(window.present)).collect(),
         colour: BLUE,
         // One replica crashes on its own; for several the level says nothing about their sum.
         limit: crashes_at
             .filter(|_| service.replicas == 1)
             .map(|crashes_at| (f64::from(crashes_at), "crashes at")),
+        crashes: view
+            .series()
+            .service(id)
+            .enumerate()
+            .filter(|(_, window)| window.crashes > 0)
+            .map(|(index, window)| (index, window.crashes))
+            .collect(),
     }
 }
 
 fn backing_off(view: &View<'_>, id: ServiceId) -> Panel {
-    let name = &view.model().services[id].name;
     Panel {
-        what: format!("calls to {name} in back-off"),
+        around: ["calls to ", " in back-off"],
+        service: view.model().services[id].name.clone(),
         values: sum(view, id, |window| window.backing_off),
         colour: PURPLE,
         limit: None,
+        crashes: Vec::new(),
     }
 }
 
 fn open(view: &View<'_>, id: ServiceId) -> Panel {
-    let name = &view.model().services[id].name;
     Panel {
-        what: format!("breakers open before {name}"),
+        around: ["breakers open before ", ""],
+        service: view.model().services[id].name.clone(),
         values: sum(view, id, |window| window.breakers_open),
         colour: GREEN,
         limit: None,
+        crashes: Vec::new(),
     }
 }
 
@@ -193,14 +256,31 @@ fn draw_panel(
         let y = axis.at(level, place.bottom(), place.y);
         canvas.line(&[(place.x, y), (place.right(), y)], LIMIT, 2.0);
     }
-    let mut facts =
-        if peak > 0.0 { format!("up to {}", number(peak)) } else { "never any".to_owned() };
-    if let Some((level, what)) = panel.limit {
-        facts += &format!(" · {what} {}", number(level));
-    }
+    let crashed = panel.crashes.iter().map(|(index, _)| view.series().start_s(*index));
+    crashes::marks(canvas, place, &crashed.map(|at| time.x(at, place)).collect::<Vec<_>>());
+    heading(canvas, place, panel);
+}
+
+/// What a panel shows at the left, facts at the right: as many as leave room for the first.
+fn heading(canvas: &mut Canvas<'_>, place: &Place, panel: &Panel) {
+    let peak = match panel.peak() {
+        peak if peak > 0.0 => format!("up to {}", number(peak)),
+        _ => "never any".to_owned(),
+    };
+    let limit =
+        panel.limit.map_or(String::new(), |(level, what)| format!(" · {what} {}", number(level)));
+    let crashed = match panel.crashes.iter().map(|(_, crashes)| u64::from(*crashes)).sum() {
+        0 => String::new(),
+        several => format!(" · {}", crashes::counted(several)),
+    };
+    let what = panel.what();
+    let natural = canvas.text_width(&what, 16.0);
+    let choices = [format!("{peak}{limit}{crashed}"), format!("{peak}{crashed}"), peak];
+    let fits = |facts: &&String| natural + canvas.text_width(facts, 15.0) + 16.0 <= place.width;
+    let facts = choices.iter().find(fits).unwrap_or(&choices[2]).clone();
     let y = place.y - 13.0;
     canvas.text((place.right(), y), &facts, 15.0, QUIET, Anchor::Right);
-    let room = place.width - canvas.text_width(&facts, 15.0) - 20.0;
-    let what = canvas.fitted(&panel.what, 16.0, room);
+    let room = place.width - canvas.text_width(&facts, 15.0) - 16.0;
+    let what = canvas.fitted(&what, 16.0, room);
     canvas.words((place.x, y), &what, 16.0);
 }

@@ -14,6 +14,7 @@ use anstyle::Style;
 
 use crate::report::Material;
 use crate::report::View;
+use crate::report::Written;
 use crate::report::number::counted;
 use crate::report::terminal::answer::answer;
 use crate::report::terminal::table::table;
@@ -65,16 +66,24 @@ pub fn render(material: &Material<'_>, width: usize) -> String {
 }
 
 /// Where the files lie, as the last lines of a report.
-pub fn files(folder: &Path, written: &[String], command: &str) -> String {
-    let charts = written.iter().filter(|path| path.ends_with(".png")).count() as u64;
-    let tables = written.iter().filter(|path| path.ends_with(".csv")).count() as u64;
+pub fn files(folder: &Path, written: &Written, command: &str) -> String {
+    let paths = &written.paths;
+    let charts = paths.iter().filter(|path| path.ends_with(".png")).count() as u64;
+    let tables = paths.iter().filter(|path| path.ends_with(".csv")).count() as u64;
     let pictures = if charts > 0 {
         format!(", {} in charts/ (SVG and PNG)", counted(charts, "chart"))
     } else {
         String::new()
     };
+    let removed = match written.removed.len() as u64 {
+        0 => String::new(),
+        several => format!(
+            "Removed there: {} of an earlier run that this one did not make again.\n",
+            counted(several, "file")
+        ),
+    };
     format!(
-        "Files in {}: summary.json, {}{pictures}.\nAgain: {command}\n",
+        "Files in {}: summary.json, {}{pictures}.\n{removed}Again: {command}\n",
         folder.display(),
         counted(tables, "table")
     )

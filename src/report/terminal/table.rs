@@ -41,7 +41,7 @@ pub(super) fn table(views: &[View<'_>], width: usize) -> Table {
     table.enforce_styling(); // The stream decides whether colours are seen.
     let mut titles = vec!["variant"];
     titles.extend(shown.iter().map(|&column| head[column]));
-    titles.extend((spark > 0).then_some("goodput over time"));
+    titles.extend((spark > 0).then_some("median goodput"));
     table.set_header(titles.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
     for (view, texts) in views.iter().zip(&cells) {
         let mut row = vec![Cell::new(clipped(view.name(), name))];

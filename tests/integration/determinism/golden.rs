@@ -107,9 +107,9 @@ services:
   server: { replicas: 2, workers: 3, work: { exponential: 100ms }, balance: random,
             cancellation: full, queue: { limit: 10, order: lifo, drop_expired: true } }
 ",
-        0xcfb1_d947_4373_cb9a,
-        10_430,
-        [2778, 0, 1395, 3],
+        0xd8f2_1886_bec2_1d9e,
+        10_645,
+        [2774, 0, 1449, 5],
     );
 }
 
@@ -154,5 +154,32 @@ services: { server: { workers: 4, work: { exponential: 90ms }, cancellation: que
         0x450e_d693_6a35_2e4e,
         11_997,
         [4548, 0, 935, 0],
+    );
+}
+
+#[test]
+fn everything_that_can_go_wrong_in_turn() {
+    check(
+        "
+run:
+  { horizon: 80s, warm_up: 20s, window: 1s, seed: 6,
+    recovery: { window: 5s, hold: 5s, baseline: 15s } }
+clients: { web: { arrivals: { poisson: 240/s }, calls: a, policy: p } }
+policies: { p: { attempt_timeout: 500ms, retry: { max_attempts: 3, backoff: 80ms, jitter: full } } }
+services:
+  a: { workers: 30, work: 2ms, calls: [{ to: b, policy: p }] }
+  b: { replicas: 2, workers: 2, work: { exponential: 10ms }, queue: { limit: 40, when_full: drop } }
+triggers:
+  - { at: 16s, lasts: 3s, service: b, effect: refuse }
+  - { at: 22s, lasts: 3s, service: b, effect: hang }
+  - { at: 28s, lasts: 5s, service: b, effect: { slow: 3 } }
+  - { at: 35s, lasts: 5s, service: b, effect: { errors: { class: unavailable, share: 40% } } }
+  - { at: 45s, lasts: 5s, service: b, effect: { workers: 50% } }
+  - { at: 55s, lasts: 2s, service: b, effect: restart }
+  - { at: 65s, lasts: 5s, clients: web, effect: { surge: 2 } }
+",
+        0xa7de_0121_21c0_abbc,
+        169_756,
+        [3802, 0, 16_258, 408],
     );
 }

@@ -118,7 +118,7 @@ impl Backoff {
 
     /// The wait that jitter makes of a window: what `wait` gives where the window is the retry's.
     /// Decorrelated jitter has a window of its own, and leaves this one as it is.
-    #[inline]
+    #[inline(always)]
     pub fn spread(&self, window: Duration, draw: Draw) -> Duration {
         match self.jitter {
             Jitter::None | Jitter::Decorrelated => window,

@@ -291,13 +291,13 @@ impl<'p> Server<'p> {
     }
 
     /// Everything present since the start, integrated: attempts, waiting, busy workers.
-    pub(super) fn integrals(&self) -> [u64; 3] {
-        self.level.total
+    pub(super) fn integrals(&self, now: SimTime) -> [u64; 3] {
+        self.level.integrals(now)
     }
 
     /// What is present now: attempts, waiting, busy workers.
     pub(super) fn levels(&self) -> [u32; 3] {
-        [self.level.present, self.level.waiting, self.level.busy]
+        self.level.counts()
     }
 
     /// The level agrees with the replicas, and no bound is broken.
@@ -318,52 +318,57 @@ impl<'p> Server<'p> {
 }
 
 /// How much is present, and its integral over time.
+///
+/// The integral of a number that grows by `d` at `t` is the sum of `d · (end − t)`, so a level and
+/// the sum of `−d · t` say it all. Sums are kept modulo 2⁶⁴, which is exact for differences.
 #[derive(Debug, Default)]
 struct Level {
     present: u32,
     waiting: u32,
     busy: u32,
-    changed_at: SimTime,
-    window: [u64; 3],
-    /// Modulo 2⁶⁴, which is exact for differences.
-    total: [u64; 3],
+    /// The sums of `−d · t`, in the order of `counts`.
+    moments: [u64; 3],
+    /// The integrals at the start of the window.
+    at_window: [u64; 3],
 }
 
 impl Level {
     #[inline(always)]
     fn change(&mut self, now: SimTime, present: i32, waiting: i32, busy: i32) {
-        self.integrate(now);
         self.present = self.present.wrapping_add_signed(present);
         self.waiting = self.waiting.wrapping_add_signed(waiting);
         self.busy = self.busy.wrapping_add_signed(busy);
+        for (moment, change) in self.moments.iter_mut().zip([present, waiting, busy]) {
+            *moment = moment.wrapping_sub(now.as_nanos().wrapping_mul(i64::from(change) as u64));
+        }
     }
 
-    #[inline(always)]
-    fn integrate(&mut self, now: SimTime) {
-        let span = now.since(self.changed_at).as_nanos();
-        if span == 0 {
-            return;
+    /// Attempts present, waiting, busy workers.
+    const fn counts(&self) -> [u32; 3] {
+        [self.present, self.waiting, self.busy]
+    }
+
+    /// Their integrals since the start.
+    fn integrals(&self, now: SimTime) -> [u64; 3] {
+        let mut integrals = self.moments;
+        for (integral, count) in integrals.iter_mut().zip(self.counts()) {
+            *integral = integral.wrapping_add(now.as_nanos().wrapping_mul(count.into()));
         }
-        self.window[0] += u64::from(self.present) * span;
-        self.window[1] += u64::from(self.waiting) * span;
-        self.window[2] += u64::from(self.busy) * span;
-        self.changed_at = now;
+        integrals
     }
 
     fn end_window(&mut self, now: SimTime, replicas_up: u32) -> ServiceLevel {
-        self.integrate(now);
-        let [present_ns, waiting_ns, busy_ns] = std::mem::take(&mut self.window);
-        for (total, part) in self.total.iter_mut().zip([present_ns, waiting_ns, busy_ns]) {
-            *total = total.wrapping_add(part);
-        }
+        let integrals = self.integrals(now);
+        let before = std::mem::replace(&mut self.at_window, integrals);
+        let since = |which: usize| integrals[which].wrapping_sub(before[which]);
         ServiceLevel {
             waiting: self.waiting,
             present: self.present,
             busy: self.busy,
             replicas_up,
-            busy_ns,
-            present_ns,
-            waiting_ns,
+            present_ns: since(0),
+            waiting_ns: since(1),
+            busy_ns: since(2),
         }
     }
 }

@@ -23,7 +23,7 @@ impl<O: Observer> Life<'_, O> {
         };
         for (index, (left, server)) in left.services.iter_mut().zip(&mut self.servers).enumerate() {
             server.end_window(end);
-            let [present, waiting, _] = server.integrals();
+            let [present, waiting, _] = server.integrals(end);
             left.integrals = [present, waiting];
             left.counted = server.audit;
             let workers = self.plans.iter().map(|plan| plan.model.services[index].workers);

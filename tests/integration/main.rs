@@ -1,8 +1,10 @@
 //! Every integration test, in one binary.
 
 mod analysis;
+mod cases;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod cli;
+mod conformance;
 mod determinism;
 mod documents;
 mod hostile;

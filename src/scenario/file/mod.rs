@@ -3,11 +3,14 @@
 //! Reading checks shape, types and ranges. What needs more than one place of the file to decide
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
+mod backoffs;
+mod breakers;
 mod budgets;
 mod clients;
 mod distribution;
 mod disturbances;
 mod expect;
+mod limiters;
 mod policies;
 mod run;
 mod services;

@@ -3,8 +3,6 @@
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
-use crate::policy::breaker::LateResults;
-use crate::policy::breaker::Trip;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
@@ -15,14 +13,16 @@ use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
 use crate::policy::stack::TimeoutScope;
-use crate::scenario::defaults;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
-use crate::scenario::examples;
 use crate::scenario::fields::Fields;
+use crate::scenario::file::backoffs::read_backoff;
+use crate::scenario::file::backoffs::read_jitter;
+use crate::scenario::file::breakers::read_breaker;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::distribution;
+use crate::scenario::file::limiters::read_bulkhead;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 use crate::scenario::reader;
@@ -31,7 +31,7 @@ use crate::scenario::reader::suggest;
 use crate::units::Duration;
 
 const MOST_ATTEMPTS: u32 = 1_000_000;
-const MOST_CALLS: u32 = 1_000_000_000;
+pub(super) const MOST_CALLS: u32 = 1_000_000_000;
 
 const LAYERS: [(&str, Layer); 5] = [
     ("bulkhead", Layer::Bulkhead),
@@ -45,16 +45,8 @@ const GROUPS: [(&str, ClassSet); 3] = [
     ("permanent", ClassSet::PERMANENT),
     ("ambiguous", ClassSet::AMBIGUOUS),
 ];
-const JITTERS: [(&str, Jitter); 4] = [
-    ("none", Jitter::None),
-    ("full", Jitter::Full),
-    ("equal", Jitter::Equal),
-    ("decorrelated", Jitter::Decorrelated),
-];
 const SCOPES: [(&str, TimeoutScope); 2] =
     [("attempt", TimeoutScope::Attempt), ("queue", TimeoutScope::Queue)];
-const LATE: [(&str, LateResults); 2] =
-    [("ignore", LateResults::Ignore), ("count", LateResults::Count)];
 
 /// A policy as written.
 #[derive(Clone, Debug)]
@@ -139,73 +131,6 @@ fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
     })
 }
 
-/// `none`, or one growth; a cap stands beside it or among its settings.
-fn read_backoff(node: &Node, problems: &mut Problems) -> Option<(Growth, Option<Duration>)> {
-    if let Value::Scalar { text, .. } = &node.value {
-        if text == "none" {
-            return Some((Growth::None, None));
-        }
-        if text.starts_with(|c: char| c.is_alphabetic()) {
-            problems.push_with(
-                node.place,
-                format!("{} is no back-off", quoted(text)),
-                examples::of("`backoff`"),
-            );
-            return None;
-        }
-        // A bare span waits the same each time.
-        return reader::span(node, problems).map(|span| (Growth::Constant(span), None));
-    }
-    let mut fields = Fields::open(node, "`backoff`", problems)?;
-    let outer = fields.get("cap", problems, reader::positive_span);
-    let chosen = fields.choose(&["constant", "linear", "exponential", "drawn"], problems);
-    let (growth, inner) = match chosen {
-        Some(("constant", node)) => (reader::span(node, problems).map(Growth::Constant), None),
-        Some(("drawn", node)) => (distribution::read(node, problems).map(Growth::Drawn), None),
-        Some(("linear", node)) => {
-            let mut inner = Fields::open(node, "`linear`", problems)?;
-            let base = inner.need("base", "the first wait", problems, reader::span);
-            let step = inner.need("step", "what each retry adds", problems, reader::span);
-            let cap = inner.get("cap", problems, reader::positive_span);
-            inner.close(problems);
-            let growth = base
-                .zip(step)
-                .map(|(base, step)| Growth::Linear { base: base.value, step: step.value });
-            (growth, cap)
-        }
-        Some((_, node)) => {
-            let mut inner = Fields::open(node, "`exponential`", problems)?;
-            let base = inner.need("base", "the first wait", problems, reader::positive_span);
-            let factor = inner.get("factor", problems, reader::real(1.0..=1_000.0));
-            let cap = inner.get("cap", problems, reader::positive_span);
-            inner.close(problems);
-            let factor = factor.map_or(defaults::FACTOR, |factor| factor.value);
-            (base.map(|base| Growth::Exponential { base: base.value, factor }), cap)
-        }
-        None => (None, None),
-    };
-    fields.close(problems);
-    if let (Some(outer), Some(_)) = (outer, inner) {
-        problems.push_with(
-            outer.place,
-            "the cap is given twice",
-            "keep the one beside the growth, or the one among its settings",
-        );
-    }
-    growth.map(|growth| (growth, outer.or(inner).map(|cap| cap.value)))
-}
-
-fn read_jitter(node: &Node, problems: &mut Problems) -> Option<Jitter> {
-    let Value::Map(_) = &node.value else {
-        return reader::word(&JITTERS)(node, problems);
-    };
-    let mut fields = Fields::open(node, "`jitter`", problems)?;
-    let help = "the share to either side, as `20%`";
-    let share = fields.need("plus_minus", help, problems, reader::share);
-    fields.close(problems);
-    share.map(|share| Jitter::PlusMinus(share.value.get()))
-}
-
 /// Groups and classes, one or a list.
 pub(super) fn read_classes(node: &Node, problems: &mut Problems) -> Option<ClassSet> {
     let items = match &node.value {
@@ -225,72 +150,6 @@ pub(super) fn read_classes(node: &Node, problems: &mut Problems) -> Option<Class
         }
     }
     whole.then_some(set)
-}
-
-fn read_breaker(node: &Node, problems: &mut Problems) -> Option<Scoped<BreakerConfig>> {
-    let mut fields = Fields::open(node, "`breaker`", problems)?;
-    let trip = match fields.choose(&["consecutive", "window"], problems) {
-        Some(("consecutive", node)) => {
-            reader::count(1, MOST_CALLS)(node, problems).map(Trip::Consecutive)
-        }
-        Some((_, node)) => read_window(node, problems),
-        None => None,
-    };
-    let help = "how long it refuses before it lets a probe in, as `10s`";
-    let open_for = fields.need("open_for", help, problems, reader::positive_span);
-    let probes = fields.get("probes", problems, reader::count(1, MOST_CALLS));
-    let counts = fields.get("counts", problems, |n, p| {
-        let set = read_classes(n, p)?;
-        if set == ClassSet::NONE {
-            p.push_with(
-                n.place,
-                "a breaker that counts nothing never opens",
-                "name failures, as `[transient]`, or leave out the breaker",
-            );
-        }
-        Some(set)
-    });
-    let late = fields.get("late_results", problems, reader::word(&LATE));
-    let per = fields.get("per", problems, read_per);
-    fields.close(problems);
-    let config = BreakerConfig {
-        trip: trip?,
-        open_for: open_for?.value,
-        probes: probes.map_or(defaults::PROBES, |probes| probes.value),
-        counts: counts.map_or(defaults::BREAKER_COUNTS, |counts| counts.value),
-        late_results: late.map_or(defaults::LATE_RESULTS, |late| late.value),
-    };
-    Some(Scoped { config, per: per.map_or(Scope::DEFAULT, |per| per.value) })
-}
-
-fn read_window(node: &Node, problems: &mut Problems) -> Option<Trip> {
-    let mut fields = Fields::open(node, "`window`", problems)?;
-    let length = fields.need("length", "as `30s`", problems, reader::positive_span);
-    let share = fields.need("failure_share", "as `50%`", problems, reader::share);
-    let help = "fewer calls than that decide nothing, as 20";
-    let minimum = fields.need("minimum_calls", help, problems, reader::count(1, MOST_CALLS));
-    fields.close(problems);
-    let (length, failure_share, minimum_calls) = (length?.value, share?, minimum?.value);
-    if failure_share.value.get() <= 0.0 {
-        problems.push_with(
-            failure_share.place,
-            "at a failure share of 0 the breaker is always open",
-            "accepted are shares above 0, up to 100%",
-        );
-    }
-    Some(Trip::Window { length, failure_share: failure_share.value, minimum_calls })
-}
-
-fn read_bulkhead(node: &Node, problems: &mut Problems) -> Option<Scoped<BulkheadConfig>> {
-    let mut fields = Fields::open(node, "`bulkhead`", problems)?;
-    let help = "how many may be under way at once";
-    let limit = fields.need("limit", help, problems, reader::count(1, MOST_CALLS));
-    let queue = fields.get("queue", problems, reader::count(0, MOST_CALLS));
-    let per = fields.get("per", problems, read_per);
-    fields.close(problems);
-    let queue = queue.map_or(defaults::BULKHEAD_QUEUE, |queue| queue.value);
-    let config = BulkheadConfig { limit: limit?.value, queue };
-    Some(Scoped { config, per: per.map_or(Scope::DEFAULT, |per| per.value) })
 }
 
 /// `[caller, target]`, `[group, target]`, `[target]`, `[group]`, `[]` …

@@ -1,0 +1,1 @@
+//! Faults of budgets, quotas and throttles.

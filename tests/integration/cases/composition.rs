@@ -1,0 +1,1 @@
+//! Faults where timeouts, retries, layers and hedges meet.

@@ -1,0 +1,1 @@
+//! Faults of delay arithmetic: overflow, zero, cap, jitter.

@@ -1,0 +1,1 @@
+//! Faults around Retry-After and push-back.

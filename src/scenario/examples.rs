@@ -1,7 +1,7 @@
 //! What each map of the language looks like, for whoever wrote something else there.
 
 /// A map as messages call it, and one that is accepted.
-const EXAMPLES: [(&str, &str); 40] = [
+const EXAMPLES: [(&str, &str); 41] = [
     ("a scenario", "begin with `schema: 1`, `name:`, `clients:` and `services:`"),
     ("`run`", "as `{ horizon: 30min, replications: 100 }`"),
     ("`recovery`", "as `{ window: 15s, tolerance: 5% }`"),
@@ -23,6 +23,7 @@ const EXAMPLES: [(&str, &str); 40] = [
     ("`cold`", "as `{ work_factor: 2, lasts: 30s }`"),
     ("a link", "as `{ latency: 1ms, loss: 0.1% }`"),
     ("a policy", "as `{ attempt_timeout: 2s, retry: { max_attempts: 3 } }`"),
+    ("a preset", "as `{ title, library, version, source, notes, check, policy }`"),
     ("`attempt_timeout`", "as `2s`, or `{ after: 2s, scope: queue }`"),
     (
         "`retry`",

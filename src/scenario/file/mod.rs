@@ -28,6 +28,7 @@ pub(super) use expect::WrittenMeasure;
 pub(super) use expect::read as read_expectations;
 pub(super) use policies::WrittenPolicy;
 pub(super) use policies::WrittenRetry;
+pub(super) use policies::read as read_policy;
 pub(super) use run::WrittenRecovery;
 pub(super) use run::WrittenRun;
 pub(super) use services::WrittenLink;

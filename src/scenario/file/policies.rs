@@ -70,8 +70,9 @@ pub(in crate::scenario) struct WrittenRetry {
     pub(in crate::scenario) budget: Option<Scoped<WrittenBudget>>,
 }
 
-pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
+pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
     let mut fields = Fields::open(node, "a policy", problems)?;
+    fields.take("preset"); // Laid under the policy before it is read.
     let policy = WrittenPolicy {
         attempt_timeout: fields.get("attempt_timeout", problems, read_attempt_timeout),
         timeout: fields.get("timeout", problems, reader::positive_span),

@@ -156,6 +156,13 @@ pub(super) fn leaves(tree: &Node) -> Vec<(String, Node)> {
     all
 }
 
+/// As [`leaves`], of a part in which every key is one of the language.
+pub(super) fn leaves_of_words(tree: &Node) -> Vec<(String, Node)> {
+    let mut all = Vec::new();
+    leaves_at(tree, "", Level::Words, &mut all);
+    all
+}
+
 fn leaves_at(tree: &Node, path: &str, level: Level, all: &mut Vec<(String, Node)>) {
     for entry in tree.entries() {
         let path =

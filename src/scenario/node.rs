@@ -107,12 +107,14 @@ impl Node {
     /// What reading the tree costs, in values: itself, those below, and the tables they need.
     pub(super) fn cost(&self) -> usize {
         // Depth is bounded by `DEEPEST`, here and in everything merged from such trees.
-        let of_entry =
-            |entry: &Entry| entry.node.cost() + match entry.key.as_str() {
-                "gamma" => GAMMA_COST,
-                "preset" => PRESET_COST,
-                _ => 0,
-            };
+        let of_entry = |entry: &Entry| {
+            entry.node.cost()
+                + match entry.key.as_str() {
+                    "gamma" => GAMMA_COST,
+                    "preset" => PRESET_COST,
+                    _ => 0,
+                }
+        };
         1 + match &self.value {
             Value::Scalar { .. } => 0,
             Value::List(items) => items.iter().map(Self::cost).sum(),

@@ -69,6 +69,7 @@ pub struct Preset {
     /// What of it is not simulated.
     pub not_yet: Vec<String>,
     /// The policy as meant.
+    #[serde(skip)]
     pub policy: Policy,
     /// The policy as written.
     #[serde(skip)]

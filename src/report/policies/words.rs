@@ -1,0 +1,174 @@
+//! Words for the parts of a policy.
+
+use crate::lint::Attempts;
+use crate::lint::Spread;
+use crate::policy::backoff::Backoff;
+use crate::policy::backoff::Growth;
+use crate::policy::backoff::Jitter;
+use crate::policy::breaker::BreakerConfig;
+use crate::policy::breaker::Trip;
+use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::DepositPoint;
+use crate::policy::limiter::BulkheadConfig;
+use crate::policy::stack::Policy;
+use crate::report::number::number;
+use crate::report::number::percent;
+use crate::report::number::seconds;
+use crate::units::Duration;
+
+/// A span.
+pub(crate) fn span(it: Duration) -> String {
+    if it == Duration::MAX { "for ever".into() } else { seconds(it.as_secs_f64()) }
+}
+
+/// A window: `75–125 ms`, or one span where both ends are the same.
+pub(crate) fn range(low: Duration, high: Duration) -> String {
+    if low == high {
+        return span(high);
+    }
+    let (from, to) = (span(low), span(high));
+    let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+    if high == Duration::MAX {
+        format!("{from} or more")
+    } else if low.is_zero() || unit(&from) == unit(&to) {
+        let from = from.rsplit_once(' ').map_or(from.as_str(), |(number, _)| number);
+        format!("{from}–{to}")
+    } else {
+        format!("{from} – {to}")
+    }
+}
+
+/// The window of a wait.
+pub(crate) fn window(it: Spread) -> String {
+    range(it.smallest, it.largest)
+}
+
+/// `4`, or `no limit`.
+pub(crate) fn attempts(it: Attempts) -> String {
+    match it {
+        Attempts::AtMost(n) => n.to_string(),
+        Attempts::Unlimited => "no limit".into(),
+    }
+}
+
+/// How the window grows.
+pub(crate) fn growth(it: &Backoff) -> String {
+    match &it.growth {
+        Growth::None => "at once".into(),
+        Growth::Constant(_) => "constant".into(),
+        Growth::Linear { step, .. } => format!("+ {}", span(*step)),
+        Growth::Exponential { factor, .. } => format!("× {}", number(*factor)),
+        Growth::Drawn(_) => "drawn".into(),
+    }
+}
+
+/// The spread over the window.
+pub(crate) fn jitter(it: &Backoff) -> String {
+    match it.jitter {
+        Jitter::None => "none".into(),
+        Jitter::Full => "full".into(),
+        Jitter::Equal => "equal".into(),
+        Jitter::Decorrelated => "decorrelated".into(),
+        Jitter::PlusMinus(share) => format!("± {}", percent(share)),
+    }
+}
+
+/// A back-off in a few words.
+pub(crate) fn backoff(it: &Backoff) -> String {
+    if it.growth == Growth::None {
+        return "at once".into();
+    }
+    let cap =
+        if it.cap == Duration::MAX { String::new() } else { format!(" up to {}", span(it.cap)) };
+    let first = it.window(1);
+    let growth = match it.growth {
+        Growth::Constant(_) => String::new(),
+        _ => format!(" {}", growth(it)),
+    };
+    let jitter = match it.jitter {
+        Jitter::None => "without jitter".to_owned(),
+        Jitter::PlusMinus(share) => format!("{} to either side", percent(share)),
+        _ => format!("{} jitter", jitter(it)),
+    };
+    format!("after {}{growth}{cap}, {jitter}", span(first))
+}
+
+/// A budget in a few words.
+pub(crate) fn budget(it: &BudgetConfig) -> String {
+    let tokens = |milli: u32| number(f64::from(milli) / 1e3);
+    match *it {
+        BudgetConfig::TokenBucket { max_milli, ratio_milli, threshold_milli, .. } => format!(
+            "{} tokens, a failure takes 1, a success gives {}, retries above {}",
+            tokens(max_milli),
+            tokens(ratio_milli),
+            tokens(threshold_milli)
+        ),
+        BudgetConfig::Ratio { ratio_milli, deposit, floor_milli_per_s, cap_milli, .. } => {
+            let of = match deposit {
+                DepositPoint::Call => "calls",
+                DepositPoint::Success => "successes",
+                DepositPoint::FirstSuccess => "first successes",
+            };
+            let floor = if floor_milli_per_s == 0 {
+                String::new()
+            } else {
+                format!(" and {}/s", tokens(floor_milli_per_s))
+            };
+            let share = percent(f64::from(ratio_milli) / 1e3);
+            format!("{share} of {of}{floor}, at most {} saved up", tokens(cap_milli))
+        }
+    }
+}
+
+/// A breaker in a few words.
+pub(crate) fn breaker(it: &BreakerConfig) -> String {
+    let opens = match it.trip {
+        Trip::Consecutive(1) => "opens on the first failure".to_owned(),
+        Trip::Consecutive(failures) => format!("opens on {failures} failures in a row"),
+        Trip::Window { length, failure_share, minimum_calls } => format!(
+            "opens at {} failures of at least {minimum_calls} in {}",
+            percent(failure_share.get()),
+            span(length)
+        ),
+    };
+    let probes =
+        if it.probes == 1 { "1 probe".to_owned() } else { format!("{} probes", it.probes) };
+    format!("{opens}, for {}, then {probes}", span(it.open_for))
+}
+
+/// A bulkhead in a few words.
+pub(crate) fn bulkhead(it: &BulkheadConfig) -> String {
+    match it.queue {
+        0 => format!("{} at once, no queue", it.limit),
+        queue => format!("{} at once, {queue} waiting", it.limit),
+    }
+}
+
+/// What bounds retries over many calls, shortly.
+pub(crate) fn limiter(policy: &Policy) -> String {
+    let mut all = Vec::new();
+    if let Some(it) = policy.retry.as_ref().and_then(|retry| retry.budget) {
+        all.push(match it.config {
+            BudgetConfig::TokenBucket { max_milli, .. } => {
+                format!("{} tokens", number(f64::from(max_milli) / 1e3))
+            }
+            BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, .. } => {
+                let floor = match floor_milli_per_s {
+                    0 => String::new(),
+                    floor => format!(" + {}/s", number(f64::from(floor) / 1e3)),
+                };
+                format!("{}{floor}", percent(f64::from(ratio_milli) / 1e3))
+            }
+        });
+    }
+    if let Some(it) = &policy.breaker {
+        all.push(match it.config.trip {
+            Trip::Consecutive(failures) => format!("breaker {failures} in a row"),
+            Trip::Window { failure_share, .. } => {
+                format!("breaker {}", percent(failure_share.get()))
+            }
+        });
+    }
+    all.extend(policy.bulkhead.as_ref().map(|it| format!("{} at once", it.config.limit)));
+    if all.is_empty() { "–".into() } else { all.join(", ") }
+}

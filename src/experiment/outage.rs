@@ -41,7 +41,7 @@ clients:
     policy: it
 services: { service: { workers: 1, work: 0s } }
 policies: { it: {} }
-triggers: [{ at: 0s, lasts: 1h, service: service, effect: refuse }]
+triggers: [{ at: 10min, lasts: 10min, service: service, effect: refuse }]
 ";
 
 /// How a service is down.
@@ -120,7 +120,7 @@ fn model(policy: &Policy, down: Down) -> Model {
     model.run.window = window;
     model.run.limits.events = MOST_EVENTS;
     for trigger in &mut model.triggers {
-        trigger.lasts = model.run.horizon;
+        (trigger.at, trigger.lasts) = (Duration::ZERO, model.run.horizon);
         if let (Effect::Refuse(service), Down::Hanging) = (trigger.effect, down) {
             trigger.effect = Effect::Hang(service);
         }

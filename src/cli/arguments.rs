@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ArgGroup;
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
@@ -174,9 +175,9 @@ pub(super) struct CheckArguments {
     stormlab explain failover.yaml --variant full-jitter --json > full-jitter.json\n  \
     stormlab explain --policy grpc\n  \
     stormlab explain --policy failover.yaml:eager")]
+#[command(group(ArgGroup::new("what").required(true).args(["file", "policy"])))]
 pub(super) struct ExplainArguments {
     /// The scenario.
-    #[arg(required_unless_present = "policy", conflicts_with = "policy")]
     pub(super) file: Option<PathBuf>,
     /// One policy alone, every wait with its bounds: a preset, or FILE:POLICY.
     #[arg(long, value_name = "NAME")]

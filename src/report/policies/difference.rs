@@ -162,8 +162,8 @@ fn changed(old: Spread, new: Spread) -> Option<String> {
 fn classes(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
     let (Some(old), Some(new)) = (&before.retry, &after.retry) else { return };
     let only = |all: ClassSet, without: ClassSet| {
-        let names = all.iter().filter(|class| !without.contains(*class)).map(|class| class.name());
-        names.collect::<Vec<_>>().join(", ")
+        let left: Vec<_> = all.iter().filter(|class| !without.contains(*class)).collect();
+        words::classes(ClassSet::of(&left))
     };
     let (more, less) = (only(new.on, old.on), only(old.on, new.on));
     if !more.is_empty() {
@@ -220,7 +220,10 @@ fn costs(before: Side<'_>, after: Side<'_>, changes: &mut Vec<String>) {
     for (how, old, new) in pairs {
         let number = |it: Cost| {
             let endless = if it.endless { " (and no end)" } else { "" };
-            format!("{:.2}{endless}", it.attempts_per_call)
+            match it.attempts_per_call {
+                Some(attempts) => format!("{attempts:.2}{endless}"),
+                None => "countless".to_owned(),
+            }
         };
         if number(old) != number(new) {
             changes.push(format!(

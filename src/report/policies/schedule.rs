@@ -25,13 +25,13 @@ const LISTED: usize = 6;
 pub fn schedule_text(policy: &Policy, schedule: &Schedule, costs: &Outages) -> String {
     let mut out = String::from("A call, outermost layer first\n");
     tree(policy, schedule, &mut out);
-    if !schedule.waits.is_empty() {
+    if schedule.waits.iter().any(|wait| !wait.wait.largest.is_zero()) {
         out += "\nWaits\n";
         table(schedule, &mut out);
-        if schedule.waits.iter().any(|wait| !wait.wait.largest.is_zero()) {
-            out += "\n";
-            chart(&schedule.waits, &mut out);
-        }
+        out += "\n";
+        chart(&schedule.waits, &mut out);
+    } else if !schedule.waits.is_empty() {
+        out += "\nWaits: none, every retry follows at once\n";
     }
     out += "\nA service that refuses at once\n";
     outage(&schedule.refusing, &costs.refusing, &mut out);
@@ -83,7 +83,11 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             format!("timeout: {}", policy.timeout.map_or("none".to_owned(), words::span))
         }
         Layer::Retry => match &policy.retry {
-            Some(retry) => format!("retry: {}; on {}", words::backoff(&retry.backoff), retry.on),
+            Some(retry) => format!(
+                "retry: {}; on {}",
+                words::backoff(&retry.backoff),
+                words::classes(retry.on)
+            ),
             None => "retry".into(),
         },
         Layer::Breaker => match &policy.breaker {
@@ -164,7 +168,8 @@ fn chart(waits: &[Wait], out: &mut String) {
 
 /// What one call does in an outage, and what many cost.
 fn outage(it: &Outage, cost: &Cost, out: &mut String) {
-    let listed: Vec<_> = it.attempts.iter().take(LISTED).map(sent).collect();
+    let mut listed: Vec<_> = it.attempts.iter().take(LISTED).map(sent).collect();
+    listed.dedup();
     let more = if it.attempts.len() > LISTED { " …" } else { "" };
     *out += &format!("  attempts at {}{more}\n", listed.join(", "));
     let end = match (it.ends, it.ends_by) {
@@ -182,21 +187,26 @@ fn outage(it: &Outage, cost: &Cost, out: &mut String) {
 }
 
 fn sent(it: &Sent) -> String {
-    let at = if it.attempt == 1 { "0".to_owned() } else { words::window(it.at) };
+    let at = if it.at.largest.is_zero() { "0".to_owned() } else { words::window(it.at) };
     if it.certain { at } else { format!("{at} (perhaps)") }
 }
 
 /// `1.20 attempts a call`.
-pub(super) fn cost_words(cost: &Cost) -> String {
-    let attempts = format!("{:.2} attempts a call", cost.attempts_per_call);
-    let stopped = if cost.rejections > 0 {
-        format!(
-            ", {:.2} more are stopped by the callers",
-            cost.rejections as f64 / cost.calls.max(1) as f64
-        )
-    } else {
-        String::new()
+fn cost_words(cost: &Cost) -> String {
+    let Some(attempts) = cost.attempts_per_call else {
+        return "more attempts than can be counted".to_owned();
     };
-    let endless = if cost.endless { ", and calls that do not end" } else { "" };
-    format!("{attempts}{stopped}{endless}")
+    let attempts = format!("{attempts:.2} attempts a call");
+    let stopped = match cost.rejections {
+        0 => String::new(),
+        n => {
+            let each = n as f64 / cost.calls.max(1) as f64;
+            format!("; the callers themselves stop {each:.2} a call")
+        }
+    };
+    let endless = match cost.endless {
+        true => format!(" within {}, and calls do not end", words::span(cost.within)),
+        false => String::new(),
+    };
+    format!("{attempts}{endless}{stopped}")
 }

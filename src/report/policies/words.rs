@@ -10,6 +10,7 @@ use crate::policy::breaker::Trip;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::DepositPoint;
 use crate::policy::limiter::BulkheadConfig;
+use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Policy;
 use crate::report::number::number;
 use crate::report::number::percent;
@@ -91,6 +92,20 @@ pub(crate) fn backoff(it: &Backoff) -> String {
         _ => format!("{} jitter", jitter(it)),
     };
     format!("after {}{growth}{cap}, {jitter}", span(first))
+}
+
+/// Failures: whole groups by their names, and what is left.
+pub(crate) fn classes(set: ClassSet) -> String {
+    const GROUPS: [(&str, ClassSet); 3] = [
+        ("transient", ClassSet::TRANSIENT),
+        ("permanent", ClassSet::PERMANENT),
+        ("ambiguous", ClassSet::AMBIGUOUS),
+    ];
+    let whole: Vec<_> =
+        GROUPS.iter().filter(|(_, group)| group.iter().all(|class| set.contains(class))).collect();
+    let left = set.iter().filter(|class| !whole.iter().any(|(_, group)| group.contains(*class)));
+    let names = whole.iter().map(|(name, _)| *name).chain(left.map(|class| class.name()));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// A budget in a few words.

@@ -139,6 +139,7 @@ mod tests {
     use crate::policy::backoff::Jitter;
     use crate::policy::budget::BudgetConfig;
     use crate::policy::budget::DepositPoint;
+    use crate::scenario::presets;
 
     fn per_call(policy: &Policy, down: Down) -> (f64, bool) {
         let cost = cost(policy, down).unwrap();
@@ -164,6 +165,40 @@ mod tests {
         assert_eq!(per_call(&policy, Down::Refusing), (1.2, false));
         let policy = Policy::plain("p").with_attempt_timeout(Duration::from_secs(1));
         assert_eq!(per_call(&policy, Down::Hanging), (1.0, false));
+    }
+
+    /// What the engine does and what is read off the policy are the same, timeouts included.
+    #[test]
+    fn presets_without_shared_state_cost_what_their_schedules_say() {
+        let alone = |policy: &&Policy| {
+            let budget = policy.retry.as_ref().is_some_and(|retry| retry.budget.is_some());
+            !budget && policy.breaker.is_none() && policy.bulkhead.is_none()
+        };
+        let (mut compared, policies) = (0, presets::all().iter().map(|preset| &preset.policy));
+        for policy in policies.filter(alone) {
+            let schedule = lint::policy_schedule(policy);
+            for (down, outage) in
+                [(Down::Refusing, &schedule.refusing), (Down::Hanging, &schedule.hanging)]
+            {
+                let certain = outage.attempts.iter().all(|sent| sent.certain);
+                if !certain || outage.ends == lint::End::Never || !schedule.whole {
+                    continue;
+                }
+                let expected = outage.attempts.len() as f64;
+                assert_eq!(per_call(policy, down), (expected, false), "{}", policy.name);
+                compared += 1;
+            }
+        }
+        let mut cut = Policy::plain("cut").with_attempt_timeout(Duration::from_secs(2));
+        let base = Duration::from_millis(500);
+        let backoff = Backoff::exponential(base, 2.0, Duration::MAX, Jitter::None);
+        cut = cut.with_retry(4, backoff);
+        for (timeout_ms, attempts) in [(9_500, 3.0), (9_501, 4.0)] {
+            let policy = cut.clone().with_timeout(Duration::from_millis(timeout_ms));
+            assert_eq!(lint::policy_schedule(&policy).hanging.attempts.len() as f64, attempts);
+            assert_eq!(per_call(&policy, Down::Hanging), (attempts, false));
+        }
+        assert!(compared > 15, "{compared}");
     }
 
     #[test]

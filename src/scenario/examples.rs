@@ -75,15 +75,19 @@ mod tests {
     #[test]
     fn every_map_has_an_example() {
         let readers = [
+            include_str!("file/backoffs.rs"),
+            include_str!("file/breakers.rs"),
             include_str!("file/budgets.rs"),
             include_str!("file/clients.rs"),
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
             include_str!("file/mod.rs"),
+            include_str!("file/limiters.rs"),
             include_str!("file/policies.rs"),
             include_str!("file/run.rs"),
             include_str!("file/services.rs"),
+            include_str!("presets.rs"),
         ];
         let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
         let named = opened.filter_map(|rest| rest.split('"').nth(1).map(|what| (what, rest)));

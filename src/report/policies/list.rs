@@ -11,7 +11,7 @@ use crate::scenario::presets::Preset;
 use crate::units::Duration;
 
 /// Columns between the name and the rest of a line.
-const HEAD: [&str; 7] = ["", "attempts", "first wait", "growth", "cap", "jitter", "limiter"];
+const HEAD: [&str; 7] = ["name", "attempts", "first wait", "growth", "cap", "jitter", "limiter"];
 const GAP: &str = "  ";
 
 /// A preset for machines: what it is, and its policy in the language of scenarios.

@@ -50,12 +50,12 @@ fn tree(policy: &Policy, schedule: &Schedule, out: &mut String) {
             (true, depth) if depth > outside => ", sees attempts",
             _ => "",
         };
-        branch(out, depth, &format!("{}{sees}", layer_words(policy, *layer)));
+        branch(out, depth, "└", &format!("{}{sees}", layer_words(policy, *layer)));
         if *layer == Layer::Retry
             && let Some(budget) = policy.retry.as_ref().and_then(|retry| retry.budget)
         {
             let words = words::budget(&budget.config);
-            branch(out, depth + 1, &format!("budget per {}: {words}", budget.per));
+            branch(out, depth + 1, "├", &format!("budget per {}: {words}", budget.per));
         }
     }
     let times = match schedule.attempts {
@@ -63,14 +63,16 @@ fn tree(policy: &Policy, schedule: &Schedule, out: &mut String) {
         Attempts::AtMost(n) => format!("up to {n} attempts"),
         Attempts::Unlimited => "attempts without limit".to_owned(),
     };
-    branch(out, policy.order.len(), &times);
+    branch(out, policy.order.len(), "└", &times);
 }
 
-fn branch(out: &mut String, depth: usize, text: &str) {
-    *out += &format!(
-        "  {}{text}\n",
-        if depth == 0 { String::new() } else { format!("{}└ ", "  ".repeat(depth - 1)) }
-    );
+/// A line of the tree; `mark` is how it hangs on the one above.
+fn branch(out: &mut String, depth: usize, mark: &str, text: &str) {
+    let hang = match depth {
+        0 => String::new(),
+        depth => format!("{}{mark} ", "  ".repeat(depth - 1)),
+    };
+    *out += &format!("  {hang}{text}\n");
 }
 
 fn layer_words(policy: &Policy, layer: Layer) -> String {

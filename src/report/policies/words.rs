@@ -14,12 +14,29 @@ use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Policy;
 use crate::report::number::number;
 use crate::report::number::percent;
-use crate::report::number::seconds;
 use crate::units::Duration;
 
-/// A span.
+/// A span to three decimals, in the unit that a reader would choose.
 pub(crate) fn span(it: Duration) -> String {
-    if it == Duration::MAX { "for ever".into() } else { seconds(it.as_secs_f64()) }
+    const UNITS: [(f64, f64, &str); 7] = [
+        (1e-6, 1e-9, "ns"),
+        (1e-3, 1e-6, "µs"),
+        (1.0, 1e-3, "ms"),
+        (120.0, 1.0, "s"),
+        (7_200.0, 60.0, "min"),
+        (172_800.0, 3_600.0, "h"),
+        (f64::INFINITY, 86_400.0, "d"),
+    ];
+    if it == Duration::MAX {
+        return "for ever".into();
+    }
+    let secs = it.as_secs_f64();
+    if it.is_zero() {
+        return "0 s".into();
+    }
+    let (_, unit, name) = UNITS.into_iter().find(|(end, ..)| secs < *end).unwrap_or(UNITS[6]);
+    let text = format!("{:.3}", secs / unit);
+    format!("{} {name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A window: `75–125 ms`, or one span where both ends are the same.
@@ -186,4 +203,35 @@ pub(crate) fn limiter(policy: &Policy) -> String {
     }
     all.extend(policy.bulkhead.as_ref().map(|it| format!("{} at once", it.config.limit)));
     if all.is_empty() { "–".into() } else { all.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::outcome::Class;
+
+    #[test]
+    fn spans_keep_three_decimals_and_windows_one_unit() {
+        #[track_caller]
+        fn check(nanos: u64, expected: &str) {
+            assert_eq!(span(Duration::from_nanos(nanos)), expected);
+        }
+        check(0, "0 s");
+        check(114_867_832, "114.868 ms");
+        check(1_275_000_000, "1.275 s");
+        check(60_000_000_000, "60 s");
+        check(36_180_000_000_000, "10.05 h");
+        check(u64::MAX, "for ever");
+        let millis = Duration::from_millis;
+        assert_eq!(range(millis(75), millis(125)), "75–125 ms");
+        assert_eq!(range(millis(0), millis(100)), "0–100 ms");
+        assert_eq!(range(millis(900), millis(1_200)), "900 ms – 1.2 s");
+        assert_eq!(range(millis(900), Duration::MAX), "900 ms or more");
+    }
+
+    #[test]
+    fn whole_groups_of_classes_go_by_their_names() {
+        let set = ClassSet::PERMANENT.union(ClassSet::of(&[Class::Timeout, Class::BreakerOpen]));
+        assert_eq!(classes(set), "permanent, timeout, breaker_open");
+    }
 }

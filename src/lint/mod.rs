@@ -27,6 +27,7 @@ pub use meant::effective;
 pub use meant_policy::policy_as_meant;
 pub use meant_policy::policy_as_meant_json;
 pub use schedule::End;
+pub use schedule::Moment;
 pub use schedule::Outage;
 pub use schedule::Schedule;
 pub use schedule::Sent;

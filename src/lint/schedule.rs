@@ -68,17 +68,26 @@ pub struct Spread {
     pub median: Duration,
 }
 
-impl Spread {
-    const fn fixed(span: Duration) -> Self {
-        Self { smallest: span, largest: span, mean: span, median: span }
-    }
+/// When something happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Moment {
+    /// At the earliest.
+    pub earliest: Duration,
+    /// At the latest.
+    pub latest: Duration,
+    /// On average.
+    pub mean: Duration,
+}
 
-    fn plus(self, other: Self) -> Self {
+impl Moment {
+    /// After `waited` and so many attempts of `patience`.
+    fn after(waited: Spread, attempts: u32, patience: Self) -> Self {
+        let times = |span: Duration| span.as_nanos().saturating_mul(attempts.into());
+        let all = |wait: Duration, span| wait.saturating_add(Duration::from_nanos(times(span)));
         Self {
-            smallest: self.smallest.saturating_add(other.smallest),
-            largest: self.largest.saturating_add(other.largest),
-            mean: self.mean.saturating_add(other.mean),
-            median: self.median.saturating_add(other.median),
+            earliest: all(waited.smallest, patience.earliest),
+            latest: all(waited.largest, patience.latest),
+            mean: all(waited.mean, patience.mean),
         }
     }
 }
@@ -101,7 +110,7 @@ pub struct Sent {
     /// Which attempt, from 1.
     pub attempt: u32,
     /// When.
-    pub at: Spread,
+    pub at: Moment,
     /// Is it sent whatever the draws are? Otherwise the total timeout may come first.
     pub certain: bool,
 }
@@ -130,12 +139,11 @@ pub fn policy_schedule(policy: &Policy) -> Schedule {
     let rows = if retries == u32::MAX { ROWS_OF_UNLIMITED } else { retries.min(MOST_ROWS) };
     let waits = policy.retry.as_ref().map_or(Vec::new(), |retry| waits(&retry.backoff, rows));
     let whole = retries <= rows;
-    let refusing = outage(policy, &waits, whole, Class::Unavailable, Some(Spread::default()));
-    let patience = policy.attempt_timeout.as_ref().map(|timeout| Spread {
-        smallest: timeout.after.smallest(),
-        largest: timeout.after.largest().unwrap_or(Duration::MAX),
+    let refusing = outage(policy, &waits, whole, Class::Unavailable, Some(Moment::default()));
+    let patience = policy.attempt_timeout.as_ref().map(|timeout| Moment {
+        earliest: timeout.after.smallest(),
+        latest: timeout.after.largest().unwrap_or(Duration::MAX),
         mean: timeout.after.mean(),
-        median: timeout.after.sample(Draw::MIDDLE),
     });
     let hanging = outage(policy, &waits, whole, Class::Timeout, patience);
     Schedule { policy: policy.name.clone(), attempts, waits, whole, refusing, hanging }
@@ -143,45 +151,58 @@ pub fn policy_schedule(policy: &Policy) -> Schedule {
 
 /// The first `rows` waits.
 fn waits(backoff: &Backoff, rows: u32) -> Vec<Wait> {
-    let drawn = if is_closed(backoff) { Vec::new() } else { sequences(backoff, rows) };
+    let drawn = if is_symmetric(backoff) { Vec::new() } else { medians(backoff, rows) };
     let mut sum = Spread::default();
     (1..=rows)
         .map(|retry| {
             let (smallest, largest) = backoff.bounds(retry);
-            let median = match drawn.get(retry as usize - 1) {
-                Some(column) => column[column.len() / 2],
-                None => backoff.wait(retry, None, Draw::MIDDLE),
-            };
-            let wait = Spread { smallest, largest, mean: backoff.mean(retry), median };
-            sum = sum.plus(wait);
-            Wait { retry, wait, sum, exact: drawn.is_empty() }
+            let mean = backoff.mean(retry);
+            sum.smallest = sum.smallest.saturating_add(smallest);
+            sum.largest = sum.largest.saturating_add(largest);
+            sum.mean = sum.mean.saturating_add(mean);
+            let found = drawn.get(retry as usize - 1).copied();
+            let (median, median_of_sum) = found.unwrap_or((mean, sum.mean));
+            sum.median = median_of_sum;
+            let wait = Spread { smallest, largest, mean, median };
+            Wait { retry, wait, sum, exact: found.is_none() }
         })
         .collect()
 }
 
-/// Does each wait depend on one draw alone, and grow with it? Then the middle draw gives the median.
-const fn is_closed(backoff: &Backoff) -> bool {
+/// Is each wait fixed, or as likely to be so much longer than its mean as so much shorter, whatever
+/// the others are? Then the mean is the median, of each wait and of their sums.
+const fn is_symmetric(backoff: &Backoff) -> bool {
     match (&backoff.jitter, &backoff.growth) {
-        (Jitter::Decorrelated, _) => false,
-        (Jitter::None, _) => true,
-        (_, growth) => !matches!(growth, Growth::Drawn(_)),
+        (Jitter::Decorrelated, _) | (_, Growth::Drawn(_)) => false,
+        (Jitter::None | Jitter::Full | Jitter::Equal | Jitter::PlusMinus(_), _) => true,
     }
 }
 
-/// The waits before each retry over many calls, in order of length.
-fn sequences(backoff: &Backoff, rows: u32) -> Vec<Vec<Duration>> {
+/// The medians of each wait and of all waits up to it, over many calls.
+///
+/// The draws of one retry are spread evenly over the calls, in an order of their own (a Latin
+/// hypercube), which leaves a fraction of the noise of independent ones.
+fn medians(backoff: &Backoff, rows: u32) -> Vec<(Duration, Duration)> {
     let keys = Keys::new(0, 0);
-    let mut columns = vec![Vec::with_capacity(SEQUENCES as usize); rows as usize];
-    for call in 0..SEQUENCES {
-        let mut previous = None;
-        for (column, retry) in columns.iter_mut().zip(1..) {
-            let wait = backoff.wait(retry, previous, keys.draw(Purpose::Backoff, call, retry));
-            previous = Some(wait);
-            column.push(wait);
+    let mut previous = vec![None; SEQUENCES as usize];
+    let mut sums = vec![Duration::ZERO; SEQUENCES as usize];
+    let median = |mut column: Vec<Duration>| {
+        column.sort_unstable();
+        column[column.len() / 2]
+    };
+    let mut row = |retry| {
+        let mut calls: Vec<u64> = (0..SEQUENCES).collect();
+        calls.sort_unstable_by_key(|call| keys.bits(Purpose::Backoff, *call, retry));
+        let mut waits = vec![Duration::ZERO; calls.len()];
+        for (place, call) in calls.into_iter().map(|call| call as usize).enumerate() {
+            let draw = Draw::new((place as f64 + 0.5) / SEQUENCES as f64).unwrap_or(Draw::MIDDLE);
+            let wait = backoff.wait(retry, previous[call], draw);
+            (previous[call], waits[call]) = (Some(wait), wait);
+            sums[call] = sums[call].saturating_add(wait);
         }
-    }
-    columns.iter_mut().for_each(|column| column.sort_unstable());
-    columns
+        (median(waits), median(sums.clone()))
+    };
+    (1..=rows).map(&mut row).collect()
 }
 
 /// What one call does while every attempt ends with `class` after `patience`; `None`: none ever
@@ -191,9 +212,9 @@ fn outage(
     waits: &[Wait],
     whole: bool,
     class: Class,
-    patience: Option<Spread>,
+    patience: Option<Moment>,
 ) -> Outage {
-    let first = Sent { attempt: 1, at: Spread::fixed(Duration::ZERO), certain: true };
+    let first = Sent { attempt: 1, at: Moment::default(), certain: true };
     let mut attempts = vec![first];
     let Some(patience) = patience else {
         let ends = if policy.timeout.is_some() { End::Timeout } else { End::Never };
@@ -202,23 +223,23 @@ fn outage(
     let bound = policy.timeout.unwrap_or(Duration::MAX);
     // An attempt that the whole call outlasts fails as its class says; otherwise nothing is retried.
     let retried = policy.retry.as_ref().is_some_and(|retry| retry.on.contains(class));
-    if !retried || patience.smallest >= bound {
-        let ends = if patience.smallest >= bound {
+    if !retried || patience.earliest >= bound {
+        let ends = if patience.earliest >= bound {
             End::Timeout
         } else if policy.max_attempts() == Some(1) {
             End::Attempts
         } else {
             End::NotRetried
         };
-        return Outage { attempts, ends_by: Some(patience.largest.min(bound)), ends };
+        return Outage { attempts, ends_by: Some(patience.latest.min(bound)), ends };
     }
-    let mut at = Spread::default();
+    let mut at = Moment::default();
     for wait in waits {
-        at = at.plus(patience).plus(wait.wait);
-        if at.smallest >= bound {
+        at = Moment::after(wait.sum, wait.retry, patience);
+        if at.earliest >= bound {
             return Outage { attempts, ends_by: Some(bound), ends: End::Timeout };
         }
-        let certain = at.largest < bound || policy.timeout.is_none();
+        let certain = at.latest < bound || policy.timeout.is_none();
         attempts.push(Sent { attempt: wait.retry + 1, at, certain });
     }
     let ends = match (whole, policy.timeout, policy.max_attempts()) {
@@ -227,7 +248,7 @@ fn outage(
         (_, None, None) => End::Never,
         _ => End::Attempts,
     };
-    let last = whole.then(|| at.largest.saturating_add(patience.largest).min(bound));
+    let last = whole.then(|| at.latest.saturating_add(patience.latest).min(bound));
     let ends_by = match ends {
         End::Timeout => Some(bound),
         _ => last.filter(|span| *span != Duration::MAX),
@@ -274,6 +295,19 @@ mod tests {
         assert!(!first.exact && first.wait.mean == millis(1_000));
         assert!(first.wait.median.as_nanos().abs_diff(millis(1_000).as_nanos()) < 40_000_000);
         assert_eq!(schedule, policy_schedule(&retrying(Jitter::Decorrelated)));
+    }
+
+    #[test]
+    fn the_median_of_a_sum_is_not_the_sum_of_medians() {
+        let mean = millis(500);
+        let growth = Growth::Drawn(crate::random::Distribution::exponential(mean).unwrap());
+        let backoff = Backoff { growth, cap: Duration::MAX, jitter: Jitter::None };
+        let schedule = policy_schedule(&Policy::plain("p").with_retry(3, backoff));
+        let near =
+            |span: Duration, expected: f64| (span.as_millis_f64() / expected - 1.0).abs() < 0.03;
+        // ln 2 of the mean, and the median of an Erlang distribution of two phases.
+        assert!(near(schedule.waits[0].wait.median, 346.57), "{schedule:?}");
+        assert!(near(schedule.waits[1].sum.median, 839.17), "{schedule:?}");
     }
 
     #[test]

@@ -189,7 +189,11 @@ fn outage(it: &Outage, cost: &Cost, out: &mut String) {
 }
 
 fn sent(it: &Sent) -> String {
-    let at = if it.at.largest.is_zero() { "0".to_owned() } else { words::window(it.at) };
+    let at = if it.at.latest.is_zero() {
+        "0".to_owned()
+    } else {
+        words::range(it.at.earliest, it.at.latest)
+    };
     if it.certain { at } else { format!("{at} (perhaps)") }
 }
 

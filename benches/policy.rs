@@ -17,6 +17,11 @@ use stormlab::policy::breaker::Settled;
 use stormlab::policy::breaker::Trip;
 use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::budget::DepositPoint;
+use stormlab::policy::budget::Failure;
+use stormlab::policy::budget::Tab;
+use stormlab::policy::budget::slots::ActiveShare;
+use stormlab::policy::budget::window::WindowConfig;
+use stormlab::policy::budget::window::WindowRule;
 use stormlab::policy::outcome::Class;
 use stormlab::policy::outcome::ClassSet;
 use stormlab::random::Distribution;
@@ -43,12 +48,7 @@ fn decisions(criterion: &mut Criterion) {
         });
     }
 
-    let bucket = BudgetConfig::TokenBucket {
-        max_milli: 10_000,
-        ratio_milli: 100,
-        threshold_milli: 5_000,
-        counts: ClassSet::TRANSIENT,
-    };
+    let bucket = BudgetConfig::token_bucket(10_000, 100, 5_000, ClassSet::TRANSIENT);
     let ratio = BudgetConfig::Ratio {
         ratio_milli: 200,
         deposit: DepositPoint::Call,
@@ -56,7 +56,20 @@ fn decisions(criterion: &mut Criterion) {
         cap_milli: 100_000,
         start_milli: 0,
     };
-    for (name, config) in [("token bucket", bucket), ("ratio with a floor", ratio)] {
+    let (rule, deposit, ttl) = (WindowRule::Tower, DepositPoint::Call, Duration::from_secs(10));
+    let window = BudgetConfig::Window(WindowConfig::new(rule, 200, deposit, ttl, 10));
+    let active = BudgetConfig::ActiveShare(ActiveShare {
+        share_milli: 200,
+        least: 3,
+        interval: Duration::ZERO,
+    });
+    for (name, config) in [
+        ("token bucket", bucket),
+        ("ratio with a floor", ratio),
+        ("window", window),
+        ("share of active", active),
+    ] {
+        let mut tab = Tab::NEW;
         let mut budget = config.start(SimTime::ZERO);
         let mut now = 0;
         group.bench_function(format!("budget, {name}: a call that fails"), |b| {
@@ -64,8 +77,11 @@ fn decisions(criterion: &mut Criterion) {
                 now += 1_000_000;
                 let at = SimTime::from_nanos(black_box(now));
                 budget.call_started(&config, at);
-                budget.attempt_failed(&config, at, Class::Timeout);
-                budget.may_retry(&config, at)
+                budget.attempt_sent(&config, at, &mut tab);
+                budget.attempt_failed(&config, at, Failure::of(Class::Timeout), &mut tab);
+                let answer = budget.may_retry(&config, at, Class::Timeout, &mut tab);
+                budget.attempt_over(&config, at, &mut tab);
+                answer
             });
         });
     }

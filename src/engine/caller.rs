@@ -14,7 +14,11 @@ use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Permit;
 use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::Tab;
 use crate::policy::limiter::Bulkhead;
+use crate::policy::outcome::Class;
+use crate::policy::throttle::Throttle;
+use crate::policy::throttle::ThrottleConfig;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -177,6 +181,12 @@ impl CallState {
 pub(super) struct Memory {
     /// The wait before the last retry.
     pub(super) previous_wait: Option<Duration>,
+    /// What it owes its budget.
+    pub(super) tab: Tab,
+    /// What is left to decide when its back-off is over.
+    pub(super) pending: Option<Pending>,
+    /// When its first try began.
+    pub(super) began_at: SimTime,
     /// When the time of the whole call runs out.
     pub(super) ends_at: SimTime,
     /// The sequence number of that timer, zero when it is not awaited.
@@ -192,6 +202,9 @@ impl Memory {
     /// Of a call that has just begun.
     pub(super) const NEW: Self = Self {
         previous_wait: None,
+        tab: Tab::NEW,
+        pending: None,
+        began_at: SimTime::ZERO,
         ends_at: SimTime::NEVER,
         timer: 0,
         permit: None,
@@ -200,9 +213,19 @@ impl Memory {
     };
 }
 
+/// What is left to decide when a back-off is over, with the failure that it follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pending {
+    /// The budget is asked then.
+    Ask(Class),
+    /// It has refused; the call ends.
+    Refused(Class),
+}
+
 /// The states that the strategies of one layout share, made when first used.
 pub(super) struct Strategies {
     pub(super) budgets: Lazy<Budget>,
+    pub(super) throttles: Lazy<Throttle>,
     pub(super) breakers: Lazy<Breaker>,
     pub(super) bulkheads: Lazy<Room>,
 }
@@ -249,6 +272,7 @@ impl Strategies {
     pub(super) fn new(layout: &Layout) -> Self {
         Self {
             budgets: Lazy::new(layout.budgets.len),
+            throttles: Lazy::new(layout.throttles.len),
             breakers: Lazy::new(layout.breakers.len),
             bulkheads: Lazy::new(layout.bulkheads.len),
         }
@@ -271,9 +295,18 @@ impl Strategies {
         self.budgets.get(index, || config.start(SimTime::ZERO))
     }
 
+    /// The throttle of an index, as at the start when it was never used.
+    #[inline(always)]
+    pub(super) fn throttle(&mut self, index: usize, config: &ThrottleConfig) -> &mut Throttle {
+        self.throttles.get(index, || config.start(SimTime::ZERO))
+    }
+
     /// Memory held, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.budgets.bytes() + self.breakers.bytes() + self.bulkheads.bytes()
+        self.budgets.bytes()
+            + self.throttles.bytes()
+            + self.breakers.bytes()
+            + self.bulkheads.bytes()
     }
 }
 
@@ -308,6 +341,11 @@ impl<T> Lazy<T> {
     /// The same, to be changed.
     pub(super) fn used_mut(&mut self, index: usize) -> Option<&mut T> {
         self.slots.get(index).and_then(|slot| self.states.get_mut(*slot as usize))
+    }
+
+    /// Every state ever used.
+    pub(super) fn all(&self) -> impl Iterator<Item = &T> {
+        self.states.iter()
     }
 
     /// The states ever used of those in `range`.

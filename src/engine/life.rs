@@ -45,6 +45,7 @@ use crate::engine::plan::Plan;
 use crate::engine::server::Server;
 use crate::engine::slab::Slab;
 use crate::engine::trigger::Agenda;
+use crate::policy::budget::Tab;
 use crate::random::Keys;
 use crate::random::Purpose;
 use crate::random::mix;
@@ -92,6 +93,8 @@ pub(super) struct Life<'p, O> {
     /// Beside `calls`, where any policy needs it.
     memories: Vec<Memory>,
     remembers: bool,
+    /// Lent where calls remember nothing.
+    no_tab: Tab,
     attempts: Slab<Attempt>,
     /// Beside `requests` and `attempts`, where any population has a deadline.
     request_deadlines: Vec<SimTime>,
@@ -204,6 +207,7 @@ impl<'p, O: Observer> Life<'p, O> {
             calls: Slab::default(),
             memories: Vec::new(),
             remembers: plans.iter().any(|plan| plan.remembers),
+            no_tab: Tab::NEW,
             attempts: Slab::default(),
             request_deadlines: Vec::new(),
             deadlines: Vec::new(),

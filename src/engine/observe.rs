@@ -28,11 +28,13 @@ pub enum Cause {
     NotRetried,
     /// The operator shed it at birth.
     Shed,
+    /// The caller's own throttle turned it away and nobody retried that.
+    Throttle,
 }
 
 impl Cause {
     /// Every cause, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Attempts,
         Self::Time,
         Self::Budget,
@@ -40,6 +42,7 @@ impl Cause {
         Self::Bulkhead,
         Self::NotRetried,
         Self::Shed,
+        Self::Throttle,
     ];
 
     /// The name used in results.
@@ -52,6 +55,7 @@ impl Cause {
             Self::Bulkhead => "bulkhead",
             Self::NotRetried => "not_retried",
             Self::Shed => "shed",
+            Self::Throttle => "throttle",
         }
     }
 }

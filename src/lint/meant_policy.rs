@@ -2,14 +2,15 @@
 
 use crate::lint::meant::Lines;
 use crate::lint::meant::distribution;
+use crate::lint::meant_budget::budget;
+use crate::lint::meant_budget::max_elapsed;
+use crate::lint::meant_budget::throttle;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::breaker::LateResults;
 use crate::policy::breaker::Trip;
-use crate::policy::budget::BudgetConfig;
-use crate::policy::budget::DepositPoint;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
@@ -37,6 +38,9 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
     if let Some(it) = &it.retry {
         retry(out, it);
     }
+    if let Some(it) = &it.throttle {
+        throttle(out, it);
+    }
     if let Some(it) = &it.breaker {
         breaker(out, it);
     }
@@ -56,6 +60,7 @@ fn layer_name(layer: Layer) -> &'static str {
         Layer::Bulkhead => "bulkhead",
         Layer::Timeout => "timeout",
         Layer::Retry => "retry",
+        Layer::Throttle => "throttle",
         Layer::Breaker => "breaker",
         Layer::AttemptTimeout => "attempt_timeout",
     }
@@ -78,6 +83,9 @@ fn retry(out: &mut Lines, it: &Retry) {
     if let Some(it) = &it.budget {
         budget(out, it);
     }
+    if let Some(it) = &it.max_elapsed {
+        max_elapsed(out, it);
+    }
 }
 
 fn backoff(it: &Backoff) -> String {
@@ -94,41 +102,6 @@ fn backoff(it: &Backoff) -> String {
         Duration::MAX => format!("{{ {growth} }}"),
         cap => format!("{{ {growth}, cap: {cap} }}"),
     }
-}
-
-/// Thousandths as a number of tokens.
-fn tokens(milli: u32) -> f64 {
-    f64::from(milli) / 1_000.0
-}
-
-fn budget(out: &mut Lines, it: &Scoped<BudgetConfig>) {
-    out.open(3, "budget");
-    match it.config {
-        BudgetConfig::TokenBucket { max_milli, ratio_milli, threshold_milli, counts } => {
-            out.open(4, "token_bucket");
-            out.put(5, "max_tokens", tokens(max_milli));
-            out.put(5, "token_ratio", tokens(ratio_milli));
-            let threshold = f64::from(threshold_milli) / f64::from(max_milli.max(1));
-            out.put_or(5, "threshold", (threshold, defaults::THRESHOLD), threshold);
-            out.put(5, "counts", format!("[{counts}]"));
-        }
-        BudgetConfig::Ratio { ratio_milli, deposit, floor_milli_per_s, cap_milli, start_milli } => {
-            out.open(4, "ratio");
-            out.put(5, "share", tokens(ratio_milli));
-            let deposit = match deposit {
-                DepositPoint::Call => "call",
-                DepositPoint::Success => "success",
-                DepositPoint::FirstSuccess => "first_success",
-            };
-            out.put(5, "deposit", deposit);
-            let floor = format!("{}/s", tokens(floor_milli_per_s));
-            out.put_or(5, "floor", (floor_milli_per_s, 0), floor);
-            let cap = defaults::BUDGET_CAP_TOKENS * 1_000;
-            out.put_or(5, "cap", (cap_milli, cap), tokens(cap_milli));
-            out.put_or(5, "start", (start_milli, cap_milli), tokens(start_milli));
-        }
-    }
-    out.put(5, "per", it.per);
 }
 
 fn breaker(out: &mut Lines, it: &Scoped<BreakerConfig>) {

@@ -7,7 +7,7 @@
 //! ```
 //! use stormlab::policy::backoff::{Backoff, Jitter};
 //! use stormlab::policy::breaker::{Breaker, BreakerConfig, BreakerState, LateResults, Trip};
-//! use stormlab::policy::budget::{BudgetConfig, DepositPoint};
+//! use stormlab::policy::budget::{BudgetConfig, DepositPoint, Failure, Tab};
 //! use stormlab::policy::outcome::{Class, ClassSet};
 //! use stormlab::random::{Keys, Purpose};
 //! use stormlab::units::{Duration, SimTime};
@@ -39,15 +39,15 @@
 //! let mut breaker = Breaker::default();
 //! let (mut attempts, mut calls) = (0, 0);
 //! while breaker.state(now) == BreakerState::Closed {
-//!     let (call, mut retry, mut wait) = (calls, 0, None);
+//!     let (call, mut retry, mut wait, mut tab) = (calls, 0, None, Tab::default());
 //!     calls += 1;
 //!     budget.call_started(&budget_config, now);
 //!     while let Some(permit) = breaker.admit(&breaker_config, now) {
 //!         attempts += 1;
 //!         let failure = Class::Unavailable; // The server refuses at once.
 //!         breaker.settle(&breaker_config, permit, now, breaker_config.judge(Some(failure)));
-//!         budget.attempt_failed(&budget_config, now, failure);
-//!         if !budget.may_retry(&budget_config, now) {
+//!         budget.attempt_failed(&budget_config, now, Failure::of(failure), &mut tab);
+//!         if !budget.may_retry(&budget_config, now, failure, &mut tab).is_granted() {
 //!             break;
 //!         }
 //!         retry += 1;
@@ -56,7 +56,7 @@
 //!     }
 //! }
 //! assert_eq!((calls, attempts), (4, 5)); // One retry in all, then the breaker opened.
-//! assert_eq!(budget.balance_milli(), 800);
+//! assert_eq!(budget.balance(&budget_config), 800);
 //! ```
 
 pub mod backoff;
@@ -65,3 +65,4 @@ pub mod budget;
 pub mod limiter;
 pub mod outcome;
 pub mod stack;
+pub mod throttle;

@@ -8,8 +8,10 @@ use serde::Serializer;
 use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::elapsed::ElapsedLimit;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
+use crate::policy::throttle::ThrottleConfig;
 use crate::random::Distribution;
 use crate::units::Duration;
 
@@ -23,6 +25,8 @@ pub enum Layer {
     Timeout,
     /// Further attempts after a failure.
     Retry,
+    /// What a caller keeps from the server on its own account.
+    Throttle,
     /// The circuit breaker.
     Breaker,
     /// The longest time of one attempt.
@@ -30,8 +34,14 @@ pub enum Layer {
 }
 
 /// The order in which the layers are asked when a policy does not say, outermost first.
-pub const DEFAULT_ORDER: [Layer; 5] =
-    [Layer::Bulkhead, Layer::Timeout, Layer::Retry, Layer::Breaker, Layer::AttemptTimeout];
+pub const DEFAULT_ORDER: [Layer; 6] = [
+    Layer::Bulkhead,
+    Layer::Timeout,
+    Layer::Retry,
+    Layer::Throttle,
+    Layer::Breaker,
+    Layer::AttemptTimeout,
+];
 
 /// Whose calls share the state of a strategy: the caller's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -128,6 +138,8 @@ pub struct Retry {
     pub on: ClassSet,
     /// What retries may cost in all.
     pub budget: Option<Scoped<BudgetConfig>>,
+    /// How long after the call began another attempt may follow.
+    pub max_elapsed: Option<ElapsedLimit>,
 }
 
 /// The policy of a caller: each strategy at most once, and the order in which they are asked.
@@ -143,6 +155,8 @@ pub struct Policy {
     pub timeout: Option<Duration>,
     /// Further attempts.
     pub retry: Option<Retry>,
+    /// The client-side throttle.
+    pub throttle: Option<Scoped<ThrottleConfig>>,
     /// The circuit breaker.
     pub breaker: Option<Scoped<BreakerConfig>>,
     /// The bulkhead.
@@ -158,6 +172,7 @@ impl Policy {
             attempt_timeout: None,
             timeout: None,
             retry: None,
+            throttle: None,
             breaker: None,
             bulkhead: None,
         }
@@ -186,6 +201,7 @@ impl Policy {
             backoff,
             on: ClassSet::TRANSIENT,
             budget: None,
+            max_elapsed: None,
         });
         self.in_default_order()
     }
@@ -198,6 +214,13 @@ impl Policy {
             retry.budget = Some(Scoped { config, per: Scope::DEFAULT });
         }
         self
+    }
+
+    /// With a client-side throttle, one for each caller and target.
+    #[must_use]
+    pub fn with_throttle(mut self, config: ThrottleConfig) -> Self {
+        self.throttle = Some(Scoped { config, per: Scope::DEFAULT });
+        self.in_default_order()
     }
 
     /// With a circuit breaker, one for each caller and target.
@@ -220,6 +243,7 @@ impl Policy {
             Layer::Bulkhead => self.bulkhead.is_some(),
             Layer::Timeout => self.timeout.is_some(),
             Layer::Retry => self.retry.is_some(),
+            Layer::Throttle => self.throttle.is_some(),
             Layer::Breaker => self.breaker.is_some(),
             Layer::AttemptTimeout => self.attempt_timeout.is_some(),
         }

@@ -14,11 +14,14 @@ mod gamma;
 mod logarithm;
 mod normal;
 mod philox;
+mod powers;
 
 #[cfg(test)]
 mod tests;
 
 pub use distribution::Distribution;
+pub use powers::cube_root;
+pub use powers::power;
 
 use crate::units::Draw;
 use philox::philox2x64;
@@ -59,6 +62,8 @@ pub enum Purpose {
     TriggerError = 13,
     /// The time of the message that the caller has left.
     CancelLatency = 14,
+    /// Does a caller's own throttle turn the attempt away?
+    Throttle = 15,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -139,6 +139,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             attempt_timeout: None,
             timeout: None,
             retry: None,
+            throttle: None,
             breaker: None,
             bulkhead: None,
         }],

@@ -1,7 +1,7 @@
 //! What each map of the language looks like, for whoever wrote something else there.
 
 /// A map as messages call it, and one that is accepted.
-const EXAMPLES: [(&str, &str); 40] = [
+const EXAMPLES: [(&str, &str); 54] = [
     ("a scenario", "begin with `schema: 1`, `name:`, `clients:` and `services:`"),
     ("`run`", "as `{ horizon: 30min, replications: 100 }`"),
     ("`recovery`", "as `{ window: 15s, tolerance: 5% }`"),
@@ -46,6 +46,23 @@ const EXAMPLES: [(&str, &str); 40] = [
     ),
     ("`token_bucket`", "as `{ max_tokens: 10, token_ratio: 0.1 }`"),
     ("`ratio`", "as `{ share: 20%, deposit: call }`"),
+    ("`quota`", "as `{ capacity: 500, costs: { default: 14, rate_limited: 5 } }`"),
+    ("`costs`", "as `{ default: 14, rate_limited: 5 }`"),
+    ("a budget's `window`", "as `{ share: 20%, deposit: success, ttl: 10s, rule: finagle }`"),
+    ("`concurrent`", "as `{ limit: 3 }`"),
+    ("`active_share`", "as `{ share: 20%, min: 3 }`"),
+    ("`client_ratio`", "as `{ share: 10%, window: 2min }`"),
+    ("a budget's `rate`", "as `{ rate: 10/s, burst: 100, when_empty: wait }`"),
+    ("`counter`", "as `{ limit: 3, ttl: 1h, ttl_from: first }`"),
+    ("`max_elapsed`", "as `15min` or `{ after: 15min, counts_wait: false }`"),
+    (
+        "`throttle`",
+        "as `{ adaptive: { k: 2 } }` or `{ rate: { rate: 10/s, burst: 100, when_empty: wait } }`",
+    ),
+    ("`adaptive`", "as `{ k: 2, window: 2min }`"),
+    ("`admission`", "as `{ threshold: 95%, window: 30s }`"),
+    ("`cubic`", "as `{ throttled: [rate_limited] }`"),
+    ("a throttle's `rate`", "as `{ rate: 10/s, burst: 100, when_empty: reject }`"),
     ("a trigger", "as `{ at: 5min, lasts: 20s, service: SERVICE, effect: refuse }`"),
     ("an operator action", "as `{ at: 7min, flush: SERVICE }`"),
     ("`shed`", "as `{ clients: POPULATION, share: 90%, lasts: 2min }`"),
@@ -83,6 +100,7 @@ mod tests {
             include_str!("file/policies.rs"),
             include_str!("file/run.rs"),
             include_str!("file/services.rs"),
+            include_str!("file/throttles.rs"),
         ];
         let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
         let named = opened.filter_map(|rest| rest.split('"').nth(1).map(|what| (what, rest)));

@@ -11,7 +11,7 @@ use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 
 /// Keys whose value is a choice.
-const CHOICES: [&str; 12] = [
+const CHOICES: [&str; 14] = [
     "after",
     "arrivals",
     "attempt_timeout",
@@ -22,11 +22,14 @@ const CHOICES: [&str; 12] = [
     "effect",
     "jitter",
     "latency",
+    "max_elapsed",
     "think",
+    "throttle",
     "work",
 ];
 /// Keys of which a map has one: naming one removes the other.
-const ALTERNATIVES: [(&str, &str); 2] = [("arrivals", "users"), ("consecutive", "window")];
+const ALTERNATIVES: [(&str, &str); 3] =
+    [("arrivals", "users"), ("consecutive", "window"), ("cost", "costs")];
 /// Keys whose children are names, which mean nothing to the merge.
 const NAMED: [&str; 4] = ["clients", "services", "policies", "links"];
 

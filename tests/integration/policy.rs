@@ -11,6 +11,8 @@ use stormlab::policy::breaker::LateResults;
 use stormlab::policy::breaker::Settled;
 use stormlab::policy::breaker::Trip;
 use stormlab::policy::budget::BudgetConfig;
+use stormlab::policy::budget::Failure;
+use stormlab::policy::budget::Tab;
 use stormlab::policy::outcome::Class;
 use stormlab::policy::outcome::ClassSet;
 use stormlab::random::Distribution;
@@ -168,24 +170,20 @@ fn r34_a_herd_under_equal_jitter() {
 /// 2 000 000 calls; the tolerance is that of ten times as many, times 3.2.
 #[test]
 fn r7_a_token_bucket_under_partial_failure() {
-    let config = BudgetConfig::TokenBucket {
-        max_milli: 10_000,
-        ratio_milli: 100,
-        threshold_milli: 5_000,
-        counts: ClassSet::TRANSIENT,
-    };
-    let now = SimTime::ZERO;
+    let config = BudgetConfig::token_bucket(10_000, 100, 5_000, ClassSet::TRANSIENT);
+    let (now, down) = (SimTime::ZERO, Class::Unavailable);
     let mut budget = config.start(now);
+    let mut tab = Tab::NEW;
     let mut attempts = 0u64;
     for call in 0..2_000_000 {
         for attempt in 1..=4 {
             attempts += 1;
             if KEYS.draw(Purpose::ServiceError, call, attempt).get() >= 0.05 {
-                budget.attempt_succeeded(&config, now, attempt == 1);
+                budget.attempt_succeeded(&config, now, attempt == 1, &mut tab);
                 break;
             }
-            budget.attempt_failed(&config, now, Class::Unavailable);
-            if !budget.may_retry(&config, now) {
+            budget.attempt_failed(&config, now, Failure::of(down), &mut tab);
+            if !budget.may_retry(&config, now, down, &mut tab).is_granted() {
                 break;
             }
         }

@@ -24,6 +24,7 @@ mod retries;
 mod schedules;
 mod statistics;
 mod storms;
+mod throttles;
 
 use std::sync::atomic::AtomicBool;
 

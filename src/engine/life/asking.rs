@@ -20,6 +20,7 @@ use crate::engine::plan::EdgePlan;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
+use crate::policy::throttle::Passage;
 use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
@@ -71,6 +72,9 @@ impl<'p, O: Observer> Life<'p, O> {
         if call.edge.is_plain {
             self.send(slot, call);
         } else if self.walk_layers(slot, call.edge, from) {
+            if call.edge.hears_attempts {
+                self.tell_sent(slot, call.edge);
+            }
             self.send(slot, self.calls[slot]);
         }
     }
@@ -98,6 +102,14 @@ impl<'p, O: Observer> Life<'p, O> {
                     self.calls[slot].state.first_try();
                     self.pay_in(slot, edge);
                 }
+                Layer::Throttle => match self.ask_throttle(slot, edge) {
+                    Passage::Pass => {}
+                    Passage::After(wait) | Passage::AskAfter(wait) => {
+                        self.calls[slot].timer = self.calendar.after(wait, Kind::RetryDue, slot);
+                        return false;
+                    }
+                    Passage::Reject => return self.reject(slot, index, Class::Throttled),
+                },
                 Layer::Breaker => {
                     if !self.ask_breaker(slot, edge) {
                         return self.reject(slot, index, Class::BreakerOpen);

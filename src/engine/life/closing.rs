@@ -19,6 +19,7 @@ impl<O: Observer> Life<'_, O> {
             services: vec![ServiceLeft::default(); self.servers.len()],
             calendar: self.calendar.counts(),
             pending: self.calendar.pending() as u64,
+            retry_places: self.retry_places(),
             ..Left::default()
         };
         for (index, (left, server)) in left.services.iter_mut().zip(&mut self.servers).enumerate() {
@@ -46,6 +47,19 @@ impl<O: Observer> Life<'_, O> {
             }
         }
         self.audit.close(&left)
+    }
+
+    /// Places among the retries under way: as the budgets count them, and as the calls hold them.
+    fn retry_places(&mut self) -> [u64; 2] {
+        if self.plans.len() > 1 {
+            return [0; 2]; // A `set` may have put another kind of budget in its place.
+        }
+        let budgets = self.states.iter().flat_map(|of| of.budgets.all());
+        let taken = budgets.map(|budget| u64::from(budget.places())).sum();
+        let calls = self.calls.slots_in_use();
+        let holds =
+            |slot: &u32| self.memories.get(*slot as usize).is_some_and(|it| it.tab.holds_place());
+        [taken, calls.iter().filter(|slot| holds(slot)).count() as u64]
     }
 
     fn sum_of_levels(&self, of: impl Fn(&BackingOff) -> u64) -> u64 {

@@ -8,18 +8,29 @@ use crate::engine::caller::Room;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::engine::plan::RetryPlan;
 use crate::engine::plan::Shared;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Settled;
+use crate::policy::budget::Answer;
+use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::Failure;
+use crate::policy::budget::Tab;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
+use crate::policy::throttle::Passage;
+use crate::random::Purpose;
+use crate::units::Draw;
 
 impl<'p, O: Observer> Life<'p, O> {
     /// A call begins its first try: budgets that calls pay for are paid.
     #[inline(always)]
     pub(super) fn pay_in(&mut self, slot: u32, edge: &EdgePlan) {
+        if let Some(memory) = self.memories.get_mut(slot as usize) {
+            memory.began_at = self.calendar.now();
+        }
         if let Some(retry) = &edge.retry
             && let Some(budget) = &retry.budget
         {
@@ -48,31 +59,123 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn tell_budget(
         &mut self,
         slot: u32,
+        retry: &RetryPlan,
         budget: &Shared<BudgetConfig>,
         outcome: Result<(), Class>,
     ) {
         let now = self.calendar.now();
-        let call = self.calls[slot];
-        let index = budget.index(self.instance_of(call.parent));
-        let states = &mut self.states[call.edge.states];
-        let state = states.budget(index, &budget.config);
+        let tries = self.calls[slot].state.tries();
+        let (state, tab) = self.budget_of(slot, budget);
         match outcome {
-            Ok(()) => state.attempt_succeeded(&budget.config, now, call.state.tries() == 1),
-            Err(class) => state.attempt_failed(&budget.config, now, class),
+            Ok(()) => state.attempt_succeeded(&budget.config, now, tries == 1, tab),
+            Err(class) => {
+                let retried = retry.on.contains(class);
+                let last = tries >= retry.max_attempts;
+                let failure = Failure { class, retried, last };
+                state.attempt_failed(&budget.config, now, failure, tab);
+            }
         }
     }
 
     /// Does the budget pay for a retry?
-    pub(super) fn withdraw(&mut self, slot: u32, budget: &Shared<BudgetConfig>) -> bool {
+    pub(super) fn withdraw(
+        &mut self,
+        slot: u32,
+        budget: &Shared<BudgetConfig>,
+        class: Class,
+    ) -> Answer {
         let now = self.calendar.now();
+        let edge = self.calls[slot].edge.index;
+        let (state, tab) = self.budget_of(slot, budget);
+        let answer = state.may_retry(&budget.config, now, class, tab);
+        if !answer.is_granted() {
+            self.observer.denied(now, edge);
+        }
+        answer
+    }
+
+    /// The budget hears of an attempt sent.
+    #[inline(never)]
+    pub(super) fn tell_sent(&mut self, slot: u32, edge: &EdgePlan) {
+        let now = self.calendar.now();
+        if let Some(budget) = edge.budget() {
+            let (state, tab) = self.budget_of(slot, budget);
+            state.attempt_sent(&budget.config, now, tab);
+        }
+    }
+
+    /// The budget hears that an attempt is over.
+    #[inline(never)]
+    pub(super) fn tell_over(&mut self, slot: u32, edge: &EdgePlan) {
+        let now = self.calendar.now();
+        if let Some(budget) = edge.budget() {
+            let (state, tab) = self.budget_of(slot, budget);
+            state.attempt_over(&budget.config, now, tab);
+        }
+    }
+
+    /// What a call holds of its budget is given back.
+    pub(super) fn leave_budget(&mut self, slot: u32, edge: &EdgePlan) {
+        let now = self.calendar.now();
+        if let Some(budget) = edge.budget()
+            && budget.config.keeps_tabs()
+        {
+            let (state, tab) = self.budget_of(slot, budget);
+            state.call_abandoned(&budget.config, now, tab);
+            self.memories[slot as usize].pending = None;
+        }
+    }
+
+    /// The budget of a call, and what the call keeps of it.
+    #[inline(always)]
+    fn budget_of(&mut self, slot: u32, budget: &Shared<BudgetConfig>) -> (&mut Budget, &mut Tab) {
         let call = self.calls[slot];
         let index = budget.index(self.instance_of(call.parent));
-        let states = &mut self.states[call.edge.states];
-        let paid = states.budget(index, &budget.config).may_retry(&budget.config, now);
-        if !paid {
-            self.observer.denied(now, call.edge.index);
-        }
-        paid
+        let state = self.states[call.edge.states].budget(index, &budget.config);
+        // Budgets of which nobody keeps a tab do not look at it.
+        let tab = match self.memories.get_mut(slot as usize) {
+            Some(memory) => &mut memory.tab,
+            None => &mut self.no_tab,
+        };
+        (state, tab)
+    }
+
+    /// Does the throttle let a call or a try through?
+    #[inline(never)]
+    pub(super) fn ask_throttle(&mut self, slot: u32, edge: &EdgePlan) -> Passage {
+        let Some(throttle) = &edge.throttle else { return Passage::Pass };
+        let call = self.calls[slot];
+        let index = throttle.index(self.instance_of(call.parent));
+        let tries = call.state.tries();
+        let draw = if throttle.config.draws() {
+            self.keys.draw(Purpose::Throttle, call.key, tries)
+        } else {
+            Draw::MIDDLE
+        };
+        let state = self.states[edge.states].throttle(index, &throttle.config);
+        state.ask(&throttle.config, self.calendar.now(), draw, tries > 1)
+    }
+
+    /// The throttle hears how what it let through ended.
+    pub(super) fn settle_throttle(
+        &mut self,
+        slot: u32,
+        edge: &EdgePlan,
+        outcome: Result<(), Class>,
+    ) {
+        let Some(throttle) = &edge.throttle else { return };
+        let index = throttle.index(self.instance_of(self.calls[slot].parent));
+        let state = self.states[edge.states].throttle(index, &throttle.config);
+        state.settle(&throttle.config, self.calendar.now(), outcome.err());
+    }
+
+    /// The time for which a throttle held a call or a try back is over.
+    #[inline(never)]
+    pub(super) fn leave_throttle(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        let asks_again = call.edge.throttle.as_ref().is_some_and(|it| it.config.asks_again());
+        let at = call.edge.position(Layer::Throttle);
+        self.walk(slot, call, if asks_again { at } else { at + 1 });
     }
 
     pub(super) fn settle_breaker(&mut self, slot: u32, outcome: Result<(), Class>) {

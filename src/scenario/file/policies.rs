@@ -3,6 +3,7 @@
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
+use crate::policy::budget::elapsed::ElapsedLimit;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
@@ -13,6 +14,7 @@ use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
 use crate::policy::stack::TimeoutScope;
+use crate::policy::throttle::ThrottleConfig;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
 use crate::scenario::fields::Fields;
@@ -21,8 +23,10 @@ use crate::scenario::file::backoffs::read_jitter;
 use crate::scenario::file::breakers::read_breaker;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
+use crate::scenario::file::budgets::read_max_elapsed;
 use crate::scenario::file::distribution;
 use crate::scenario::file::limiters::read_bulkhead;
+use crate::scenario::file::throttles::read_throttle;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 use crate::scenario::reader;
@@ -33,10 +37,11 @@ use crate::units::Duration;
 const MOST_ATTEMPTS: u32 = 1_000_000;
 pub(super) const MOST_CALLS: u32 = 1_000_000_000;
 
-const LAYERS: [(&str, Layer); 5] = [
+const LAYERS: [(&str, Layer); 6] = [
     ("bulkhead", Layer::Bulkhead),
     ("timeout", Layer::Timeout),
     ("retry", Layer::Retry),
+    ("throttle", Layer::Throttle),
     ("breaker", Layer::Breaker),
     ("attempt_timeout", Layer::AttemptTimeout),
 ];
@@ -54,6 +59,7 @@ pub(in crate::scenario) struct WrittenPolicy {
     pub(in crate::scenario) attempt_timeout: Option<Spanned<AttemptTimeout>>,
     pub(in crate::scenario) timeout: Option<Spanned<Duration>>,
     pub(in crate::scenario) retry: Option<WrittenRetry>,
+    pub(in crate::scenario) throttle: Option<Scoped<ThrottleConfig>>,
     pub(in crate::scenario) breaker: Option<Scoped<BreakerConfig>>,
     pub(in crate::scenario) bulkhead: Option<Scoped<BulkheadConfig>>,
     pub(in crate::scenario) order: Option<Spanned<Vec<Layer>>>,
@@ -68,6 +74,7 @@ pub(in crate::scenario) struct WrittenRetry {
     pub(in crate::scenario) jitter: Option<Spanned<Jitter>>,
     pub(in crate::scenario) on: Option<ClassSet>,
     pub(in crate::scenario) budget: Option<Scoped<WrittenBudget>>,
+    pub(in crate::scenario) max_elapsed: Option<ElapsedLimit>,
 }
 
 pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
@@ -76,6 +83,7 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy
         attempt_timeout: fields.get("attempt_timeout", problems, read_attempt_timeout),
         timeout: fields.get("timeout", problems, reader::positive_span),
         retry: fields.take("retry").and_then(|node| read_retry(node, problems)),
+        throttle: fields.take("throttle").and_then(|node| read_throttle(node, problems)),
         breaker: fields.take("breaker").and_then(|node| read_breaker(node, problems)),
         bulkhead: fields.take("bulkhead").and_then(|node| read_bulkhead(node, problems)),
         order: fields.get("order", problems, |n, p| {
@@ -120,6 +128,7 @@ fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
     let jitter = fields.get("jitter", problems, read_jitter);
     let on = fields.get("on", problems, read_classes);
     let budget = fields.take("budget").and_then(|node| read_budget(node, problems));
+    let max_elapsed = fields.get("max_elapsed", problems, read_max_elapsed);
     fields.close(problems);
     Some(WrittenRetry {
         max_attempts: max_attempts.map(|max| max.value),
@@ -128,6 +137,7 @@ fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
         jitter,
         on: on.map(|on| on.value),
         budget,
+        max_elapsed: max_elapsed.map(|limit| limit.value),
     })
 }
 

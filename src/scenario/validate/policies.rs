@@ -3,7 +3,6 @@
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
-use crate::policy::budget::BudgetConfig;
 use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
@@ -32,6 +31,7 @@ pub(super) fn no_policy() -> Policy {
         attempt_timeout: None,
         timeout: None,
         retry: None,
+        throttle: None,
         breaker: None,
         bulkhead: None,
     }
@@ -52,6 +52,7 @@ fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {
         attempt_timeout: written.attempt_timeout.as_ref().map(|timeout| timeout.value.clone()),
         timeout: written.timeout.map(|timeout| timeout.value),
         retry: written.retry.as_ref().map(|retry| meant_retry(retry, problems)),
+        throttle: written.throttle,
         breaker: written.breaker,
         bulkhead: written.bulkhead,
     };
@@ -75,22 +76,8 @@ fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
     let budget = written.budget.map(|scoped| Scoped {
         per: scoped.per,
         config: match scoped.config {
-            WrittenBudget::TokenBucket { max, ratio, threshold, counts } => {
-                BudgetConfig::TokenBucket {
-                    max_milli: max,
-                    ratio_milli: ratio,
-                    // Exact for halves; the nearest thousandth for anything odd.
-                    threshold_milli: (f64::from(max) * threshold.get() + 0.5).floor() as u32,
-                    counts: counts.unwrap_or(on),
-                }
-            }
-            WrittenBudget::Ratio { share, deposit, floor, cap, start } => BudgetConfig::Ratio {
-                ratio_milli: share,
-                deposit,
-                floor_milli_per_s: floor,
-                cap_milli: cap,
-                start_milli: start,
-            },
+            WrittenBudget { config, counts_retried: true } => config.counting(on),
+            WrittenBudget { config, counts_retried: false } => config,
         },
     });
     Retry {
@@ -98,6 +85,7 @@ fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
         backoff: Backoff { growth, cap: written.cap.unwrap_or(Duration::MAX), jitter },
         on,
         budget,
+        max_elapsed: written.max_elapsed,
     }
 }
 
@@ -112,6 +100,7 @@ fn order(
         Layer::Bulkhead => policy.bulkhead.is_some(),
         Layer::Timeout => policy.timeout.is_some(),
         Layer::Retry => policy.retry.is_some(),
+        Layer::Throttle => policy.throttle.is_some(),
         Layer::Breaker => policy.breaker.is_some(),
         Layer::AttemptTimeout => policy.attempt_timeout.is_some(),
     };
@@ -161,6 +150,7 @@ fn word(layer: Layer) -> &'static str {
         Layer::Bulkhead => "bulkhead",
         Layer::Timeout => "timeout",
         Layer::Retry => "retry",
+        Layer::Throttle => "throttle",
         Layer::Breaker => "breaker",
         Layer::AttemptTimeout => "attempt_timeout",
     }

@@ -10,6 +10,7 @@ use stormlab::engine::observe::Reason;
 use stormlab::engine::observe::ServiceLevel;
 use stormlab::engine::observe::Verdict;
 use stormlab::measure::recorder::Recorder;
+use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::outcome::Class;
 use stormlab::scenario::model::Action;
 use stormlab::scenario::model::Deed;
@@ -50,6 +51,7 @@ pub(super) struct Edge {
     pub(super) denied: u64,
     pub(super) broken: u64,
     pub(super) crowded: u64,
+    pub(super) throttled: u64,
     backing_off_ns: u128,
 }
 
@@ -59,7 +61,7 @@ pub(super) struct Witness<'m> {
     pub(super) born: Vec<u64>,
     pub(super) ok: Vec<u64>,
     pub(super) late: Vec<u64>,
-    pub(super) failed: Vec<[u64; 7]>,
+    pub(super) failed: Vec<[u64; Cause::ALL.len()]>,
     pub(super) services: Vec<Service>,
     pub(super) edges: Vec<Edge>,
     pub(super) last_at: SimTime,
@@ -77,7 +79,7 @@ impl<'m> Witness<'m> {
             born: vec![0; populations],
             ok: vec![0; populations],
             late: vec![0; populations],
-            failed: vec![[0; 7]; populations],
+            failed: vec![[0; Cause::ALL.len()]; populations],
             services: vec![Service::default(); model.services.len()],
             edges: vec![Edge::default(); model.edges.len()],
             last_at: SimTime::ZERO,
@@ -180,6 +182,7 @@ impl Observer for Witness<'_> {
         match class {
             Class::BreakerOpen => self.edges[edge].broken += 1,
             Class::BulkheadFull => self.edges[edge].crowded += 1,
+            Class::Throttled => self.edges[edge].throttled += 1,
             other => panic!("no policy rejects with {other}"),
         }
     }
@@ -209,7 +212,11 @@ impl Observer for Witness<'_> {
         let in_bounds = retries.any(|retry| {
             // Waits grow, so the first and the last retry bound them all.
             let last = retry.max_attempts.map_or(100_000, |most| most.max(2) - 1);
-            (retry.backoff.bounds(1).0..=retry.backoff.bounds(last).1).contains(&wait)
+            let longest = match retry.budget.map(|budget| budget.config) {
+                Some(BudgetConfig::Rate(_)) => Duration::MAX, // Its turn comes when it comes.
+                _ => retry.backoff.bounds(last).1,
+            };
+            (retry.backoff.bounds(1).0..=longest).contains(&wait)
         });
         assert!(in_bounds, "edge {edge}: no retry waits for {wait}");
     }

@@ -24,6 +24,7 @@ use crate::policy::stack::Policy;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
 use crate::random::Distribution;
 use crate::scenario::model::Caller;
@@ -75,6 +76,7 @@ pub(super) struct EdgePlan {
     pub(super) constant_timeout: Option<Duration>,
     pub(super) patience: bool,
     pub(super) timeout: Duration,
+    pub(super) timeout_rule: TimeoutRule,
     pub(super) breaker: Option<Shared<BreakerConfig>>,
     pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
 }
@@ -169,6 +171,7 @@ impl<'m> Plan<'m> {
         let remembers = edges.iter().any(|edge| {
             edge.breaker.is_some()
                 || edge.timeout != Duration::MAX
+                || edge.bulkhead.is_some_and(|bulkhead| bulkhead.config.adapts.is_some())
                 || edge.retry.as_ref().is_some_and(|retry| {
                     // So many tries could follow one another without a step in time.
                     retry.decorrelated || retry.max_attempts > u32::from(LONGEST_CHAIN)
@@ -239,11 +242,12 @@ impl EdgePlan {
             attempt_timeout_at: position(&layers, Layer::AttemptTimeout).unwrap_or(layers.len()),
             layers,
             retry,
-            constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
+            constant_timeout: timeout.as_ref().and_then(AttemptTimeout::as_constant),
             patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),
             attempt_timeout: timeout,
             ring: Calendar::ring(index),
             timeout: policy.timeout.unwrap_or(Duration::MAX),
+            timeout_rule: policy.timeout_rule,
             breaker: policy.breaker.map(|breaker| layout.breakers.place(breaker, edge, model)),
             bulkhead: policy.bulkhead.map(|bulkhead| layout.bulkheads.place(bulkhead, edge, model)),
         }

@@ -62,6 +62,9 @@
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod hedge;
 pub mod limiter;
 pub mod outcome;
+pub mod shedding;
 pub mod stack;
+pub mod timeout;

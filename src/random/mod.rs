@@ -59,6 +59,8 @@ pub enum Purpose {
     TriggerError = 13,
     /// The time of the message that the caller has left.
     CancelLatency = 14,
+    /// When an adaptive limit is probed.
+    LimitProbe = 15,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

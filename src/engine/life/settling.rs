@@ -90,7 +90,10 @@ impl<'p, O: Observer> Life<'p, O> {
                     wait @ Decision::Wait(_) => return wait,
                 },
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Bulkhead => self.leave_bulkhead(slot),
+                Layer::Bulkhead => {
+                    self.sample_limit(slot, edge, outcome);
+                    self.leave_bulkhead(slot);
+                }
             }
         }
         Decision::End(cause)
@@ -115,12 +118,16 @@ impl<'p, O: Observer> Life<'p, O> {
         if tries >= retry.max_attempts {
             return Decision::End(Some(Cause::Attempts));
         }
-        let wait = self.wait_before_retry(slot, key, tries, retry);
-        let at = self.calendar.now() + wait;
-        let too_late = (edge.timeout != Duration::MAX
-            && at >= self.memories[slot as usize].ends_at)
-            || (self.has_deadlines && at >= self.deadline_of(parent));
-        if too_late {
+        let mut wait = self.wait_before_retry(slot, key, tries, retry);
+        let now = self.calendar.now();
+        if edge.timeout != Duration::MAX {
+            let ends_at = self.memories[slot as usize].ends_at;
+            let Some(fitting) = edge.timeout_rule.wait(wait, now, ends_at) else {
+                return Decision::End(Some(Cause::Time));
+            };
+            wait = fitting;
+        }
+        if self.has_deadlines && now + wait >= self.deadline_of(parent) {
             return Decision::End(Some(Cause::Time));
         }
         if let Some(budget) = &retry.budget
@@ -238,6 +245,7 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let edge = self.calls[slot].edge;
+        self.keep_place(slot, attempt);
         let cancellation = self.servers[edge.target].settings.cancellation;
         let told = tell && cancellation != Cancellation::None;
         let replying = matches!(self.attempts[attempt].stage, Stage::Replying(_));

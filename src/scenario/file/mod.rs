@@ -14,6 +14,7 @@ mod limiters;
 mod policies;
 mod run;
 mod services;
+mod timeouts;
 
 pub(super) use budgets::WrittenBudget;
 pub(super) use clients::RatePoint;

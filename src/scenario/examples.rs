@@ -89,10 +89,12 @@ mod tests {
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
+            include_str!("file/limiters.rs"),
             include_str!("file/mod.rs"),
             include_str!("file/policies.rs"),
             include_str!("file/run.rs"),
             include_str!("file/services.rs"),
+            include_str!("file/timeouts.rs"),
         ];
         let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
         let named = opened.filter_map(|rest| rest.split('"').nth(1).map(|what| (what, rest)));
@@ -103,6 +105,6 @@ mod tests {
                 assert!(EXAMPLES.iter().any(|(name, _)| *name == what), "{what}");
             }
         }
-        assert!(maps > 30, "{maps}");
+        assert!(maps > 35, "{maps}");
     }
 }

@@ -160,11 +160,11 @@ fn c89_codel_keeps_the_wait_of_who_is_served_at_its_target() {
     assert!((0.96..1.02).contains(&share), "{share}");
     let count = codel.served.len();
     assert!(codel.served[count - 1] <= ms(100));
-    assert!(codel.served[count * 95 / 100] <= ms(5), "{}", codel.served[count * 95 / 100]);
+    assert!(codel.served[count * 9 / 10] <= ms(5), "{}", codel.served[count * 9 / 10]);
     assert!(codel.served[count / 2] > ms(1), "the queue is used");
-    let newest_first = overloaded("{ codel: {}, order: adaptive_lifo, limit: 10000 }");
+    let newest_first = overloaded("{ order: adaptive_lifo, limit: 10000 }");
     let median = newest_first.served[newest_first.served.len() / 2];
-    assert!(median < codel.served[count / 2], "{median}");
+    assert!(median < ms(1), "{median}");
     let without = overloaded("{ limit: unlimited }");
     assert!(without.served[without.served.len() / 2] > Duration::from_secs(1));
 }

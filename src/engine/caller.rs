@@ -16,6 +16,9 @@ use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::Tab;
 use crate::policy::limiter::Bulkhead;
+use crate::policy::limiter::BulkheadConfig;
+use crate::policy::limiter::adaptive::Adaptive;
+use crate::policy::limiter::bulkhead::Line;
 use crate::policy::outcome::Class;
 use crate::policy::throttle::Throttle;
 use crate::policy::throttle::ThrottleConfig;
@@ -196,6 +199,9 @@ pub(super) struct Memory {
     /// Tries in a row without a step in time, and when that was.
     pub(super) chain: u16,
     pub(super) chained_at: SimTime,
+    /// When it came into a bulkhead whose limit adapts, and how many were in it then.
+    pub(super) entered_at: SimTime,
+    pub(super) in_flight: u32,
 }
 
 impl Memory {
@@ -210,6 +216,8 @@ impl Memory {
         permit: None,
         chain: 0,
         chained_at: SimTime::NEVER,
+        entered_at: SimTime::NEVER,
+        in_flight: 0,
     };
 }
 
@@ -235,20 +243,35 @@ pub(super) struct Strategies {
 pub(super) struct Room {
     pub(super) bulkhead: Bulkhead,
     pub(super) line: VecDeque<InLine>,
+    /// Its limit, where that adapts and has begun to.
+    pub(super) adaptive: Option<Adaptive>,
 }
 
 impl Room {
-    /// The first in line, who has been given a place, is called.
-    pub(super) fn call_next(&mut self, calls: &mut Slab<Call<'_>>) -> Option<u32> {
-        while let Some(next) = self.line.pop_front() {
+    /// Who is next in line, and has been given a place, is called.
+    pub(super) fn call_next(&mut self, line: Line, calls: &mut Slab<Call<'_>>) -> Option<u32> {
+        let next = |entries: &mut VecDeque<InLine>| match line {
+            Line::Fifo => entries.pop_front(),
+            Line::Lifo => entries.pop_back(),
+        };
+        while let Some(next) = next(&mut self.line) {
             if next.is_in_line(calls) {
-                let state = &mut calls[next.slot].state;
-                state.take(Flag::IN_LINE);
-                state.set(Flag::CALLED);
+                let call = &mut calls[next.slot];
+                call.timer = 0; // Its patience is no longer needed.
+                call.state.take(Flag::IN_LINE);
+                call.state.set(Flag::CALLED);
                 return Some(next.slot);
             }
         }
         None
+    }
+
+    /// How many it lets in just now.
+    pub(super) fn limit(&self, config: &BulkheadConfig) -> u32 {
+        match (&self.adaptive, config.adapts) {
+            (Some(adaptive), Some(_)) => adaptive.limit(),
+            _ => config.limit,
+        }
     }
 }
 

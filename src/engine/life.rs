@@ -11,6 +11,7 @@ mod answering;
 mod asking;
 mod attempt;
 mod bearing;
+mod bulkheads;
 mod closing;
 mod control;
 mod holding;
@@ -35,6 +36,7 @@ use crate::engine::caller::Strategies;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::attempt::Attempt;
+use crate::engine::life::bulkheads::Place;
 use crate::engine::limits::Watch;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Ending;
@@ -83,6 +85,8 @@ pub(super) struct Life<'p, O> {
     states: Vec<Strategies>,
     /// Calls for which a place in a bulkhead has come free just now.
     called: VecDeque<u32>,
+    /// Places in bulkheads held by attempts whose callers have left, by attempt.
+    kept: BTreeMap<u32, Place>,
     keys: Keys,
     calendar: Calendar,
     agenda: Agenda,
@@ -199,6 +203,7 @@ impl<'p, O: Observer> Life<'p, O> {
             plan: 0,
             states: Strategies::of_plans(plans),
             called: VecDeque::new(),
+            kept: BTreeMap::new(),
             keys,
             calendar: Calendar::new(end, edges),
             agenda: Agenda::new(model),
@@ -338,6 +343,10 @@ impl<'p, O: Observer> Life<'p, O> {
             Kind::RetryDue if self.calls[slot].timer == sequence => {
                 self.note(event);
                 self.retry(slot);
+            }
+            Kind::PatienceEnds if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.lose_patience(slot);
             }
             _ => return,
         }

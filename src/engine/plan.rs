@@ -25,6 +25,7 @@ use crate::policy::stack::Policy;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
 use crate::policy::throttle::ThrottleConfig;
 use crate::random::Distribution;
@@ -80,6 +81,7 @@ pub(super) struct EdgePlan {
     /// Does a budget want to hear of every attempt sent?
     pub(super) hears_attempts: bool,
     pub(super) throttle: Option<Shared<ThrottleConfig>>,
+    pub(super) timeout_rule: TimeoutRule,
     pub(super) breaker: Option<Shared<BreakerConfig>>,
     pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
 }
@@ -179,6 +181,7 @@ impl<'m> Plan<'m> {
             edge.breaker.is_some()
                 || edge.throttle.is_some()
                 || edge.timeout != Duration::MAX
+                || edge.bulkhead.is_some_and(|bulkhead| bulkhead.config.adapts.is_some())
                 || edge.retry.as_ref().is_some_and(|retry| {
                     // So many tries could follow one another without a step in time.
                     retry.decorrelated
@@ -257,12 +260,13 @@ impl EdgePlan {
             }),
             layers,
             retry,
-            constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
+            constant_timeout: timeout.as_ref().and_then(AttemptTimeout::as_constant),
             patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),
             attempt_timeout: timeout,
             ring: Calendar::ring(index),
             timeout: policy.timeout.unwrap_or(Duration::MAX),
             throttle: policy.throttle.map(|it| layout.throttles.place(it, edge, model)),
+            timeout_rule: policy.timeout_rule,
             breaker: policy.breaker.map(|breaker| layout.breakers.place(breaker, edge, model)),
             bulkhead: policy.bulkhead.map(|bulkhead| layout.bulkheads.place(bulkhead, edge, model)),
         }

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use crate::lint::meant_policy::policy;
+use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::defaults;
 use crate::scenario::effective;
@@ -234,6 +235,7 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     let order = match queue.order {
         QueueOrder::Fifo => "fifo",
         QueueOrder::Lifo => "lifo",
+        QueueOrder::AdaptiveLifo => "adaptive_lifo",
     };
     out.put_or(3, "order", (queue.order, defaults::QUEUE_ORDER), order);
     let when_full = match queue.when_full {
@@ -243,6 +245,9 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     out.put_or(3, "when_full", (queue.when_full, defaults::WHEN_FULL), when_full);
     let expired = queue.drop_expired;
     out.put_or(3, "drop_expired", (expired, defaults::DROP_EXPIRED), expired);
+    if let Some(CoDelConfig { target, interval }) = queue.codel {
+        out.put(3, "codel", format!("{{ target: {target}, interval: {interval} }}"));
+    }
     let cancellation = match it.cancellation {
         Cancellation::None => "none",
         Cancellation::Queue => "queue",

@@ -5,6 +5,7 @@ use crate::lint::meant::distribution;
 use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
+use crate::lint::meant_limiter;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
@@ -15,7 +16,10 @@ use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
 use crate::policy::stack::Scoped;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
+use crate::policy::timeout::LateWait;
+use crate::policy::timeout::Running;
 use crate::scenario::defaults;
 use crate::units::Duration;
 
@@ -30,10 +34,33 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
             TimeoutScope::Queue => "queue",
         };
         let after = distribution(&timeout.after);
-        out.put(2, "attempt_timeout", format!("{{ after: {after}, scope: {scope} }}"));
+        let growth = timeout.growth.map_or(String::new(), |growth| {
+            let multiplier = format!(", multiplier: {}", growth.multiplier);
+            match growth.cap {
+                Duration::MAX => multiplier,
+                cap => format!("{multiplier}, cap: {cap}"),
+            }
+        });
+        out.put(2, "attempt_timeout", format!("{{ after: {after}, scope: {scope}{growth} }}"));
     }
     if let Some(timeout) = it.timeout {
-        out.put(2, "timeout", timeout);
+        let TimeoutRule { late_wait, running } = it.timeout_rule;
+        if it.timeout_rule.is_default() {
+            out.put(2, "timeout", timeout);
+        } else {
+            out.open(2, "timeout");
+            out.put(3, "after", timeout);
+            let word = match late_wait {
+                LateWait::Refuse => "refuse",
+                LateWait::Truncate => "truncate",
+            };
+            out.put_or(3, "late_wait", (late_wait, LateWait::Refuse), word);
+            let word = match running {
+                Running::Cut => "cut",
+                Running::Finish => "finish",
+            };
+            out.put_or(3, "running", (running, Running::Cut), word);
+        }
     }
     if let Some(it) = &it.retry {
         retry(out, it);
@@ -44,12 +71,8 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
     if let Some(it) = &it.breaker {
         breaker(out, it);
     }
-    if let Some(bulkhead) = &it.bulkhead {
-        out.open(2, "bulkhead");
-        out.put(3, "limit", bulkhead.config.limit);
-        let queue = bulkhead.config.queue;
-        out.put_or(3, "queue", (queue, defaults::BULKHEAD_QUEUE), queue);
-        out.put(3, "per", bulkhead.per);
+    if let Some(it) = &it.bulkhead {
+        meant_limiter::bulkhead(out, it);
     }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
     out.put(2, "order", format!("[{}]", layers.join(", ")));

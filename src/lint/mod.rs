@@ -9,6 +9,7 @@ mod explain;
 mod load;
 mod meant;
 mod meant_budget;
+mod meant_limiter;
 mod meant_policy;
 mod shares;
 mod text;

@@ -16,6 +16,7 @@ use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
 use crate::random::Distribution;
 use crate::scenario::model::*;
@@ -69,6 +70,7 @@ pub(crate) fn model() -> Model {
                 order: QueueOrder::Fifo,
                 when_full: WhenFull::Reply,
                 drop_expired: false,
+                codel: None,
             },
             cancellation: Cancellation::None,
             work: Distribution::constant(Duration::from_nanos(250_000)),
@@ -86,11 +88,12 @@ pub(crate) fn model() -> Model {
         policies: vec![Policy {
             name: "thrice".into(),
             order: vec![Layer::Retry, Layer::AttemptTimeout],
-            attempt_timeout: Some(AttemptTimeout {
-                after: Distribution::constant(seconds(1)),
-                scope: TimeoutScope::Attempt,
-            }),
+            attempt_timeout: Some(AttemptTimeout::new(
+                Distribution::constant(seconds(1)),
+                TimeoutScope::Attempt,
+            )),
             timeout: None,
+            timeout_rule: TimeoutRule::DEFAULT,
             retry: Some(Retry {
                 max_attempts: Some(3),
                 backoff: Backoff {

@@ -62,7 +62,10 @@
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod hedge;
 pub mod limiter;
 pub mod outcome;
+pub mod shedding;
 pub mod stack;
 pub mod throttle;
+pub mod timeout;

@@ -12,6 +12,9 @@ use crate::policy::budget::elapsed::ElapsedLimit;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::throttle::ThrottleConfig;
+pub use crate::policy::timeout::AttemptTimeout;
+pub use crate::policy::timeout::TimeoutRule;
+pub use crate::policy::timeout::TimeoutScope;
 use crate::random::Distribution;
 use crate::units::Duration;
 
@@ -99,25 +102,6 @@ impl Serialize for Scope {
     }
 }
 
-/// What an attempt timeout covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeoutScope {
-    /// The whole attempt: the way there, waiting, service, the way back.
-    Attempt,
-    /// Waiting only: a worker that takes the attempt up ends the timeout (patience).
-    Queue,
-}
-
-/// The longest wait for one attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AttemptTimeout {
-    /// A constant, or drawn anew for each attempt.
-    pub after: Distribution,
-    /// What it covers.
-    pub scope: TimeoutScope,
-}
-
 /// A strategy with state, and whose calls share the state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scoped<T> {
@@ -153,6 +137,9 @@ pub struct Policy {
     pub attempt_timeout: Option<AttemptTimeout>,
     /// The longest time of the whole call.
     pub timeout: Option<Duration>,
+    /// What the end of that time cuts.
+    #[serde(skip_serializing_if = "TimeoutRule::is_default")]
+    pub timeout_rule: TimeoutRule,
     /// Further attempts.
     pub retry: Option<Retry>,
     /// The client-side throttle.
@@ -171,6 +158,7 @@ impl Policy {
             order: Vec::new(),
             attempt_timeout: None,
             timeout: None,
+            timeout_rule: TimeoutRule::DEFAULT,
             retry: None,
             throttle: None,
             breaker: None,
@@ -182,7 +170,7 @@ impl Policy {
     #[must_use]
     pub fn with_attempt_timeout(mut self, after: Duration) -> Self {
         let after = Distribution::constant(after);
-        self.attempt_timeout = Some(AttemptTimeout { after, scope: TimeoutScope::Attempt });
+        self.attempt_timeout = Some(AttemptTimeout::new(after, TimeoutScope::Attempt));
         self.in_default_order()
     }
 
@@ -284,7 +272,7 @@ mod tests {
     #[test]
     fn layers_stand_on_the_side_of_the_retry_that_the_order_says() {
         use Layer::{AttemptTimeout, Breaker, Bulkhead, Retry, Timeout};
-        let (second, counted) = (Duration::from_secs(1), BulkheadConfig { limit: 1, queue: 0 });
+        let (second, counted) = (Duration::from_secs(1), BulkheadConfig::new(1, 0));
         let mut policy = Policy::plain("all")
             .with_attempt_timeout(second)
             .with_retry(4, Backoff::NONE)

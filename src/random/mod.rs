@@ -64,6 +64,8 @@ pub enum Purpose {
     CancelLatency = 14,
     /// Does a caller's own throttle turn the attempt away?
     Throttle = 15,
+    /// When an adaptive limit is probed.
+    LimitProbe = 16,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -1,7 +1,7 @@
 //! What each map of the language looks like, for whoever wrote something else there.
 
 /// A map as messages call it, and one that is accepted.
-const EXAMPLES: [(&str, &str); 54] = [
+const EXAMPLES: &[(&str, &str)] = &[
     ("a scenario", "begin with `schema: 1`, `name:`, `clients:` and `services:`"),
     ("`run`", "as `{ horizon: 30min, replications: 100 }`"),
     ("`recovery`", "as `{ window: 15s, tolerance: 5% }`"),
@@ -24,6 +24,16 @@ const EXAMPLES: [(&str, &str); 54] = [
     ("a link", "as `{ latency: 1ms, loss: 0.1% }`"),
     ("a policy", "as `{ attempt_timeout: 2s, retry: { max_attempts: 3 } }`"),
     ("`attempt_timeout`", "as `2s`, or `{ after: 2s, scope: queue }`"),
+    ("`timeout`", "as `10s`, or `{ after: 10s, late_wait: truncate }`"),
+    (
+        "`limit`",
+        "as `50`, `{ aimd: {} }`, `{ vegas: {} }`, `{ gradient: {} }` or `{ gradient2: {} }`",
+    ),
+    ("`aimd`", "as `{ initial: 20, min: 20, max: 200, backoff: 0.9, timeout: 5s }`"),
+    ("`vegas`", "as `{ initial: 20, max: 1000 }`"),
+    ("`gradient`", "as `{ initial: 50, min: 1, max: 1000, tolerance: 2 }`"),
+    ("`gradient2`", "as `{ initial: 20, min: 20, max: 200, tolerance: 1.5 }`"),
+    ("`codel`", "as `{ target: 5ms, interval: 100ms }`"),
     (
         "`retry`",
         "as `{ max_attempts: 3, backoff: { exponential: { base: 100ms } }, jitter: full }`",
@@ -96,11 +106,13 @@ mod tests {
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
+            include_str!("file/limiters.rs"),
             include_str!("file/mod.rs"),
             include_str!("file/policies.rs"),
             include_str!("file/run.rs"),
             include_str!("file/services.rs"),
             include_str!("file/throttles.rs"),
+            include_str!("file/timeouts.rs"),
         ];
         let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
         let named = opened.filter_map(|rest| rest.split('"').nth(1).map(|what| (what, rest)));
@@ -111,6 +123,6 @@ mod tests {
                 assert!(EXAMPLES.iter().any(|(name, _)| *name == what), "{what}");
             }
         }
-        assert!(maps > 30, "{maps}");
+        assert!(maps > 35, "{maps}");
     }
 }

@@ -15,6 +15,7 @@
 //! Falin and Templeton 1997 (retrial queues); Huang et al. 2022 (the published storm).
 
 mod breakers;
+mod hedging;
 mod meter;
 mod networks;
 mod orbits;

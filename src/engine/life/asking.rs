@@ -21,6 +21,7 @@ use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
 use crate::policy::throttle::Passage;
+use crate::policy::timeout::Running;
 use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
@@ -85,18 +86,23 @@ impl<'p, O: Observer> Life<'p, O> {
         for (index, layer) in edge.layers.iter().enumerate().skip(from) {
             match layer {
                 Layer::Bulkhead => match self.enter_bulkhead(slot, edge) {
-                    Entry::Admitted => self.calls[slot].state.set(Flag::PLACE),
+                    Entry::Admitted => {
+                        self.calls[slot].state.set(Flag::PLACE);
+                        self.come_in(slot, edge);
+                    }
                     Entry::Queued => {
                         self.calls[slot].state.set(Flag::IN_LINE);
+                        self.set_patience(slot, edge);
                         return false;
                     }
                     Entry::Rejected => return self.reject(slot, index, Class::BulkheadFull),
                 },
                 Layer::Timeout => {
-                    let timer = self.calendar.after(edge.timeout, Kind::CallTimesOut, slot);
                     let memory = &mut self.memories[slot as usize];
                     memory.ends_at = self.calendar.now() + edge.timeout;
-                    memory.timer = timer;
+                    if edge.timeout_rule.running == Running::Cut {
+                        memory.timer = self.calendar.after(edge.timeout, Kind::CallTimesOut, slot);
+                    }
                 }
                 Layer::Retry => {
                     self.calls[slot].state.first_try();
@@ -140,7 +146,8 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             (None, Some(timeout)) => {
                 let draw = self.rare_draw(Purpose::AttemptTimeout, call.key, call.state.tries());
-                self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
+                let span = timeout.span(call.state.tries(), draw);
+                self.calendar.after(span, Kind::AttemptTimesOut, slot)
             }
             (None, None) => return,
         };
@@ -242,6 +249,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let Attempt { caller, stage, .. } = self.attempts[attempt];
         self.release_attempt(attempt);
         if is_gone(caller) {
+            self.give_place_back(attempt);
             return;
         }
         if let Stage::Replying(outcome) = stage {

@@ -1,10 +1,8 @@
-//! What policies with state hold for a call: permits of breakers, places in bulkheads, money of
-//! budgets; and how it is given back.
+//! What policies with state hold for a call: permits of breakers, money of budgets; and how it is
+//! given back. Places in bulkheads are in `bulkheads.rs`.
 
 use crate::engine::caller::Flag;
-use crate::engine::caller::InLine;
 use crate::engine::caller::Parent;
-use crate::engine::caller::Room;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
@@ -17,7 +15,6 @@ use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::Failure;
 use crate::policy::budget::Tab;
-use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
 use crate::policy::throttle::Passage;
@@ -197,80 +194,6 @@ impl<'p, O: Observer> Life<'p, O> {
         let states = &mut self.states[call.edge.states];
         let state = states.breakers.get(index, Breaker::default);
         state.settle(&breaker.config, permit, now, settled);
-    }
-
-    pub(super) fn enter_bulkhead(&mut self, slot: u32, edge: &EdgePlan) -> Entry {
-        let Some(bulkhead) = &edge.bulkhead else { return Entry::Admitted };
-        let call = self.calls[slot];
-        let index = bulkhead.index(self.instance_of(call.parent));
-        let states = &mut self.states[call.edge.states];
-        let room = states.bulkheads.get(index, Room::default);
-        let entry = room.bulkhead.enter(&bulkhead.config);
-        if entry == Entry::Queued {
-            room.line.push_back(InLine { slot, key: call.key });
-        }
-        entry
-    }
-
-    /// Gives back a place, or a place in the line; the next in line may go on.
-    pub(super) fn leave_bulkhead(&mut self, slot: u32) {
-        let call = self.calls[slot];
-        let Some(bulkhead) = &call.edge.bulkhead else { return };
-        let index = bulkhead.index(self.instance_of(call.parent));
-        // Who may come in next is for the settings of now to say, where they share the bulkhead.
-        let states = call.edge.states;
-        let now = &self.plans[self.plan].edges[call.edge.index];
-        let config = match &now.bulkhead {
-            Some(of_now) if now.states == states => &of_now.config,
-            _ => &bulkhead.config,
-        };
-        let room = self.states[states].bulkheads.get(index, Room::default);
-        let state = &mut self.calls[slot].state;
-        if state.take(Flag::IN_LINE) {
-            room.bulkhead.leave_queue();
-            // Its place in the line stays, and is passed over when its turn comes.
-            if room.line.len() > 64 && room.line.len() > 4 * room.bulkhead.waiting() as usize {
-                let calls = &self.calls;
-                room.line.retain(|waiting| waiting.is_in_line(calls));
-            }
-            return;
-        }
-        let called = state.take(Flag::CALLED);
-        if !state.take(Flag::PLACE) && !called {
-            return;
-        }
-        if room.bulkhead.leave(config) {
-            self.called.extend(room.call_next(&mut self.calls));
-        }
-    }
-
-    /// The operator may have made bulkheads wider: who waits for a place goes on.
-    pub(super) fn widen_bulkheads(&mut self) {
-        let plan = &self.plans[self.plan];
-        for (edge, of) in plan.edges.iter().enumerate() {
-            let Some(bulkhead) = &of.bulkhead else { continue };
-            for index in bulkhead.indices(plan.instances(edge)) {
-                let states = &mut self.states[plan.states];
-                let Some(room) = states.bulkheads.used_mut(index) else { continue };
-                while room.bulkhead.admit_waiting(&bulkhead.config) {
-                    self.called.extend(room.call_next(&mut self.calls));
-                }
-            }
-        }
-    }
-
-    /// Calls that were given a place in a bulkhead go on, in the order in which they were called.
-    pub(super) fn let_in(&mut self) {
-        while let Some(slot) = self.called.pop_front() {
-            let state = &mut self.calls[slot].state;
-            if !state.take(Flag::CALLED) {
-                continue; // It was given up meanwhile.
-            }
-            state.set(Flag::PLACE);
-            let call = self.calls[slot];
-            let at = call.edge.position(Layer::Bulkhead);
-            self.walk(slot, call, at + 1);
-        }
     }
 
     /// The instance of the caller's group that makes a call.

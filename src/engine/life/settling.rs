@@ -112,7 +112,10 @@ impl<'p, O: Observer> Life<'p, O> {
                     }
                 }
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Bulkhead => self.leave_bulkhead(slot),
+                Layer::Bulkhead => {
+                    self.sample_limit(slot, edge, outcome);
+                    self.leave_bulkhead(slot);
+                }
             }
         }
         Decision::End(cause)
@@ -138,9 +141,9 @@ impl<'p, O: Observer> Life<'p, O> {
             return Decision::End(Some(Cause::Attempts));
         }
         let wait = self.wait_before_retry(slot, key, tries, retry);
-        if self.is_too_late(slot, edge, parent, wait) {
+        let Some(wait) = self.fitting(slot, edge, parent, wait) else {
             return Decision::End(Some(Cause::Time));
-        }
+        };
         if retry.is_bounded {
             return match self.within_bounds(slot, edge, retry, class, wait) {
                 Ok(wait) => Decision::Wait(wait),
@@ -150,12 +153,23 @@ impl<'p, O: Observer> Life<'p, O> {
         Decision::Wait(wait)
     }
 
-    /// Would a try after `wait` come when its call is over?
+    /// The wait as far as the time of the call and the deadline of the request allow it; `None`
+    /// where a try could not begin any more.
     #[inline(always)]
-    fn is_too_late(&self, slot: u32, edge: &EdgePlan, parent: Parent, wait: Duration) -> bool {
-        let at = self.calendar.now() + wait;
-        (edge.timeout != Duration::MAX && at >= self.memories[slot as usize].ends_at)
-            || (self.has_deadlines && at >= self.deadline_of(parent))
+    fn fitting(
+        &self,
+        slot: u32,
+        edge: &EdgePlan,
+        parent: Parent,
+        wait: Duration,
+    ) -> Option<Duration> {
+        let now = self.calendar.now();
+        let mut wait = wait;
+        if edge.timeout != Duration::MAX {
+            wait = edge.timeout_rule.wait(wait, now, self.memories[slot as usize].ends_at)?;
+        }
+        let too_late = self.has_deadlines && now + wait >= self.deadline_of(parent);
+        (!too_late).then_some(wait)
     }
 
     /// What else a retry depends on: the time since the call began, and the budget. The wait, which
@@ -185,7 +199,7 @@ impl<'p, O: Observer> Life<'p, O> {
             Answer::NotBefore(earliest) => {
                 let wait = wait.max(earliest);
                 let parent = self.calls[slot].parent;
-                if self.is_too_late(slot, edge, parent, wait) { Err(Cause::Time) } else { Ok(wait) }
+                self.fitting(slot, edge, parent, wait).ok_or(Cause::Time)
             }
             Answer::Refused => Err(Cause::Budget),
             Answer::RefusedAfterWait => {
@@ -331,6 +345,7 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let edge = self.calls[slot].edge;
+        self.keep_place(slot, attempt);
         let cancellation = self.servers[edge.target].settings.cancellation;
         let told = tell && cancellation != Cancellation::None;
         let replying = matches!(self.attempts[attempt].stage, Stage::Replying(_));

@@ -15,6 +15,7 @@ mod policies;
 mod run;
 mod services;
 mod throttles;
+mod timeouts;
 
 pub(super) use budgets::WrittenBudget;
 pub(super) use clients::RatePoint;

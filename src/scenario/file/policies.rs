@@ -13,7 +13,7 @@ use crate::policy::stack::Layer;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
-use crate::policy::stack::TimeoutScope;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::throttle::ThrottleConfig;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
@@ -24,9 +24,11 @@ use crate::scenario::file::breakers::read_breaker;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::budgets::read_max_elapsed;
-use crate::scenario::file::distribution;
 use crate::scenario::file::limiters::read_bulkhead;
+use crate::scenario::file::limiters::refuse_unsimulated;
 use crate::scenario::file::throttles::read_throttle;
+use crate::scenario::file::timeouts::read_attempt_timeout;
+use crate::scenario::file::timeouts::read_timeout;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 use crate::scenario::reader;
@@ -50,14 +52,13 @@ const GROUPS: [(&str, ClassSet); 3] = [
     ("permanent", ClassSet::PERMANENT),
     ("ambiguous", ClassSet::AMBIGUOUS),
 ];
-const SCOPES: [(&str, TimeoutScope); 2] =
-    [("attempt", TimeoutScope::Attempt), ("queue", TimeoutScope::Queue)];
 
 /// A policy as written.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct WrittenPolicy {
     pub(in crate::scenario) attempt_timeout: Option<Spanned<AttemptTimeout>>,
     pub(in crate::scenario) timeout: Option<Spanned<Duration>>,
+    pub(in crate::scenario) timeout_rule: TimeoutRule,
     pub(in crate::scenario) retry: Option<WrittenRetry>,
     pub(in crate::scenario) throttle: Option<Scoped<ThrottleConfig>>,
     pub(in crate::scenario) breaker: Option<Scoped<BreakerConfig>>,
@@ -79,9 +80,11 @@ pub(in crate::scenario) struct WrittenRetry {
 
 pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
     let mut fields = Fields::open(node, "a policy", problems)?;
+    let timeout = fields.get("timeout", problems, read_timeout);
     let policy = WrittenPolicy {
         attempt_timeout: fields.get("attempt_timeout", problems, read_attempt_timeout),
-        timeout: fields.get("timeout", problems, reader::positive_span),
+        timeout: timeout.map(|it| Spanned { value: it.value.0, place: it.place }),
+        timeout_rule: timeout.map_or(TimeoutRule::DEFAULT, |it| it.value.1),
         retry: fields.take("retry").and_then(|node| read_retry(node, problems)),
         throttle: fields.take("throttle").and_then(|node| read_throttle(node, problems)),
         breaker: fields.take("breaker").and_then(|node| read_breaker(node, problems)),
@@ -93,31 +96,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy
             (layers.len() == items.len()).then_some(layers)
         }),
     };
+    refuse_unsimulated(&mut fields, problems);
     fields.close(problems);
     Some(policy)
-}
-
-/// A span, a distribution, or `{ after, scope }`.
-fn read_attempt_timeout(node: &Node, problems: &mut Problems) -> Option<AttemptTimeout> {
-    let (after, scope, place) = if node.get("after").is_some() || node.get("scope").is_some() {
-        let mut fields = Fields::open(node, "`attempt_timeout`", problems)?;
-        let after = fields.need("after", "the longest wait", problems, distribution::read);
-        let scope = fields.get("scope", problems, reader::word(&SCOPES));
-        fields.close(problems);
-        let after = after?;
-        (after.value, scope.map_or(TimeoutScope::Attempt, |scope| scope.value), after.place)
-    } else {
-        (distribution::read(node, problems)?, TimeoutScope::Attempt, node.place)
-    };
-    if after.mean().is_zero() {
-        problems.push_with(
-            place,
-            "an attempt needs some time: the timeout must be longer than 0s",
-            "accepted are 1ns to 100 years; leave it out for none",
-        );
-        return None;
-    }
-    Some(AttemptTimeout { after, scope })
 }
 
 fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {

@@ -1,6 +1,7 @@
 //! `services` and `links`: who answers, and the network between.
 
 use crate::policy::outcome::Class;
+use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Place;
@@ -35,7 +36,11 @@ const CANCELLATIONS: [(&str, Cancellation); 3] =
     [("none", Cancellation::None), ("queue", Cancellation::Queue), ("full", Cancellation::Full)];
 const BALANCES: [(&str, Balance); 2] =
     [("round_robin", Balance::RoundRobin), ("random", Balance::Random)];
-const ORDERS: [(&str, QueueOrder); 2] = [("fifo", QueueOrder::Fifo), ("lifo", QueueOrder::Lifo)];
+const ORDERS: [(&str, QueueOrder); 3] = [
+    ("fifo", QueueOrder::Fifo),
+    ("lifo", QueueOrder::Lifo),
+    ("adaptive_lifo", QueueOrder::AdaptiveLifo),
+];
 const WHEN_FULL: [(&str, WhenFull); 2] = [("reply", WhenFull::Reply), ("drop", WhenFull::Drop)];
 
 /// A service as written.
@@ -105,13 +110,36 @@ fn read_queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
     let order = fields.get("order", problems, reader::word(&ORDERS));
     let when_full = fields.get("when_full", problems, reader::word(&WHEN_FULL));
     let drop_expired = fields.get("drop_expired", problems, reader::switch);
+    let codel = fields.take("codel").and_then(|node| read_codel(node, problems));
     fields.close(problems);
     Some(Queue {
         limit: limit.map_or(defaults::QUEUE_LIMIT, |limit| limit.value),
         order: order.map_or(defaults::QUEUE_ORDER, |order| order.value),
         when_full: when_full.map_or(defaults::WHEN_FULL, |word| word.value),
         drop_expired: drop_expired.map_or(defaults::DROP_EXPIRED, |switch| switch.value),
+        codel,
     })
+}
+
+/// `{ target: 5ms, interval: 100ms }`; an empty map takes both defaults.
+fn read_codel(node: &Node, problems: &mut Problems) -> Option<CoDelConfig> {
+    let mut fields = Fields::open(node, "`codel`", problems)?;
+    let target = fields.get("target", problems, reader::positive_span);
+    let interval = fields.get("interval", problems, reader::positive_span);
+    fields.close(problems);
+    let CoDelConfig { target: five_ms, interval: hundred_ms } = CoDelConfig::DEFAULT;
+    let config = CoDelConfig {
+        target: target.map_or(five_ms, |span| span.value),
+        interval: interval.map_or(hundred_ms, |span| span.value),
+    };
+    if config.target > config.interval {
+        problems.push_with(
+            target.or(interval).map_or(node.place, |span| span.place),
+            "a queue that stands has less patience than one that does not",
+            format!("make `target` at most the `interval`, {}", config.interval),
+        );
+    }
+    Some(config)
 }
 
 /// `{ class: internal, share: 30% }`.

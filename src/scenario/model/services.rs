@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::policy::outcome::Class;
+use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
 use crate::units::Duration;
@@ -57,6 +58,9 @@ pub struct Queue {
     /// Is work dropped, unserved, when its turn comes and its caller has left or its deadline has
     /// passed?
     pub drop_expired: bool,
+    /// Is what waited too long turned away when its turn comes?
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codel: Option<CoDelConfig>,
 }
 
 /// Who is served next.
@@ -67,6 +71,8 @@ pub enum QueueOrder {
     Fifo,
     /// Last in, first out.
     Lifo,
+    /// First in, first out, but last in, first out while the queue stands.
+    AdaptiveLifo,
 }
 
 /// What an attempt hears that finds the queue full.

@@ -3,11 +3,14 @@
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
+use crate::policy::limiter::bulkhead::Abandoned;
 use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
 use crate::policy::stack::Scoped;
+use crate::policy::stack::TimeoutRule;
+use crate::policy::timeout::Running;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
@@ -30,6 +33,7 @@ pub(super) fn no_policy() -> Policy {
         order: Vec::new(),
         attempt_timeout: None,
         timeout: None,
+        timeout_rule: TimeoutRule::DEFAULT,
         retry: None,
         throttle: None,
         breaker: None,
@@ -51,13 +55,39 @@ fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {
         order: Vec::new(),
         attempt_timeout: written.attempt_timeout.as_ref().map(|timeout| timeout.value.clone()),
         timeout: written.timeout.map(|timeout| timeout.value),
+        timeout_rule: written.timeout_rule,
         retry: written.retry.as_ref().map(|retry| meant_retry(retry, problems)),
         throttle: written.throttle,
         breaker: written.breaker,
         bulkhead: written.bulkhead,
     };
     policy.order = order(written, &policy, name.place, problems);
+    fitting(written, &policy, name.place, problems);
     policy
+}
+
+/// Settings of one strategy that need another.
+fn fitting(written: &WrittenPolicy, policy: &Policy, place: Place, problems: &mut Problems) {
+    if let Some(timeout) = &written.timeout
+        && policy.timeout_rule.running == Running::Finish
+        && policy.retry.is_none()
+    {
+        problems.push_with(
+            timeout.place,
+            "`running: finish` only stops further attempts, and without `retry` there are none",
+            "add a `retry`, or let the timeout cut the attempt",
+        );
+    }
+    let keeps =
+        policy.bulkhead.is_some_and(|bulkhead| bulkhead.config.abandoned == Abandoned::KeepsPlace);
+    if keeps && policy.layers_outside_retry().contains(&Layer::Bulkhead) {
+        problems.push_with(
+            written.order.as_ref().map_or(place, |order| order.place),
+            "`abandoned: keeps_place` is about attempts, and this bulkhead stands around calls",
+            "put `bulkhead` inside `retry`, as `order: [timeout, retry, breaker, bulkhead, \
+             attempt_timeout]` (those that are set)",
+        );
+    }
 }
 
 fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {

@@ -141,6 +141,7 @@ pub(super) fn system(
                     order: defaults::QUEUE_ORDER,
                     when_full: defaults::WHEN_FULL,
                     drop_expired: defaults::DROP_EXPIRED,
+                    codel: None,
                 }),
                 cancellation: service.cancellation.map_or(defaults::CANCELLATION, |c| c.value),
                 work: service.work.as_ref()?.value.clone(),

@@ -143,11 +143,16 @@ const PER: [&str; 6] =
 fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
     let mut parts = Vec::new();
     let mut order = Vec::new();
-    if tape.rarely(2) {
+    let timeout = tape.rarely(2).then(|| (tape.pick(&SPANS), tape.pick(&["refuse", "truncate"])));
+    let retries = !tape.rarely(4);
+    if let Some((after, late_wait)) = timeout {
         order.push("timeout");
-        parts.push(format!("timeout: {}", tape.pick(&SPANS)));
+        let running = if retries { tape.pick(&["cut", "finish"]) } else { "cut" };
+        parts.push(format!(
+            "timeout: {{ after: {after}, late_wait: {late_wait}, running: {running} }}"
+        ));
     }
-    if !tape.rarely(4) {
+    if retries {
         order.push("retry");
         parts.push(retry(tape));
     }
@@ -174,12 +179,7 @@ fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
     if tape.rarely(3) {
         let at = tape.up_to(order.len());
         order.insert(at, "bulkhead");
-        parts.push(format!(
-            "bulkhead: {{ limit: {}, queue: {}, per: {} }}",
-            1 + tape.up_to(5),
-            tape.pick(&[0, 3, 100]),
-            tape.pick(&PER)
-        ));
+        parts.push(bulkhead(tape, !order[at..].contains(&"retry")));
     }
     if tape.rarely(3) {
         let at = tape.up_to(order.len());
@@ -189,9 +189,10 @@ fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
     if tape.rarely(2) {
         order.push("attempt_timeout");
         parts.push(format!(
-            "attempt_timeout: {{ after: {}, scope: {} }}",
+            "attempt_timeout: {{ after: {}, scope: {}{} }}",
             law(tape, &SPANS),
-            tape.pick(&["attempt", "queue"])
+            tape.pick(&["attempt", "queue"]),
+            tape.pick(&["", ", multiplier: 1.5", ", multiplier: 2, cap: 1000s"])
         ));
     }
     parts.push(format!("order: [{}]", order.join(", ")));
@@ -286,6 +287,28 @@ fn budget(tape: &mut Tape<'_>) -> String {
     format!(", budget: {{ {kind}, per: {per} }} }}")
 }
 
+fn bulkhead(tape: &mut Tape<'_>, sees_attempts: bool) -> String {
+    let limit = match tape.up_to(3) {
+        0 => "{ aimd: { initial: 3, min: 1, max: 6, timeout: 100ms } }".to_owned(),
+        1 => "{ vegas: { initial: 2, max: 9, probe_multiplier: 1 } }".to_owned(),
+        _ => (1 + tape.up_to(5)).to_string(),
+    };
+    let queue = tape.pick(&["0", "3", "100", "unlimited"]);
+    let mut text = format!("bulkhead: {{ limit: {limit}, queue: {queue}");
+    if queue != "0" {
+        let line = tape.pick(&["fifo", "lifo"]);
+        let _ = write!(text, ", line: {line}");
+        if tape.rarely(2) {
+            let _ = write!(text, ", max_wait: {}", tape.pick(&SPANS));
+        }
+    }
+    if sees_attempts {
+        let _ = write!(text, ", abandoned: {}", tape.pick(&["free", "keeps_place"]));
+    }
+    let _ = write!(text, ", per: {} }}", tape.pick(&PER));
+    text
+}
+
 fn retry(tape: &mut Tape<'_>) -> String {
     let attempts = tape.pick(&["2", "3", "1", "5", "unlimited"]);
     let span = tape.pick(&SPANS);
@@ -342,11 +365,12 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     );
     let _ = write!(
         text,
-        ", queue: {{ limit: {}, order: {}, when_full: {}, drop_expired: {} }}",
+        ", queue: {{ limit: {}, order: {}, when_full: {}, drop_expired: {}{} }}",
         tape.pick(&["unlimited", "0", "5", "50"]),
-        tape.pick(&["fifo", "lifo"]),
+        tape.pick(&["fifo", "lifo", "adaptive_lifo"]),
         tape.pick(&["reply", "drop"]),
         tape.pick(&[false, true]),
+        tape.pick(&["", "", ", codel: { target: 5ms, interval: 50ms }"]),
     );
     if tape.rarely(2) {
         let _ = write!(

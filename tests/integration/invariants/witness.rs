@@ -12,6 +12,7 @@ use stormlab::engine::observe::Verdict;
 use stormlab::measure::recorder::Recorder;
 use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::outcome::Class;
+use stormlab::policy::timeout::LateWait;
 use stormlab::scenario::model::Action;
 use stormlab::scenario::model::Deed;
 use stormlab::scenario::model::Effect;
@@ -208,15 +209,19 @@ impl Observer for Witness<'_> {
                     _ => None,
                 }
             }));
-        let mut retries = policies.filter_map(|model| model.policy_of(edge).retry.as_ref());
-        let in_bounds = retries.any(|retry| {
-            // Waits grow, so the first and the last retry bound them all.
+        let mut policies = policies.map(|model| model.policy_of(edge));
+        let in_bounds = policies.any(|policy| {
+            let Some(retry) = &policy.retry else { return false };
+            // Waits grow, so the first and the last retry bound them all. One may be cut to the
+            // rest of the call's time.
             let last = retry.max_attempts.map_or(100_000, |most| most.max(2) - 1);
             let longest = match retry.budget.map(|budget| budget.config) {
                 Some(BudgetConfig::Rate(_)) => Duration::MAX, // Its turn comes when it comes.
                 _ => retry.backoff.bounds(last).1,
             };
-            (retry.backoff.bounds(1).0..=longest).contains(&wait)
+            let cut = policy.timeout_rule.late_wait == LateWait::Truncate;
+            let least = if cut { Duration::ZERO } else { retry.backoff.bounds(1).0 };
+            (least..=longest).contains(&wait)
         });
         assert!(in_bounds, "edge {edge}: no retry waits for {wait}");
     }

@@ -333,6 +333,11 @@ impl<T> Lazy<T> {
         self.slots.get(index).and_then(|slot| self.states.get_mut(*slot as usize))
     }
 
+    /// The states ever used.
+    pub(super) fn all(&self) -> impl Iterator<Item = &T> {
+        self.states.iter()
+    }
+
     /// The states ever used of those in `range`.
     pub(super) fn used(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = &T> {
         let indexed = self.indices.iter().zip(&self.states);

@@ -5,9 +5,11 @@
 
 use std::hint::black_box;
 
+use criterion::BenchmarkGroup;
 use criterion::Criterion;
 use criterion::criterion_group;
 use criterion::criterion_main;
+use criterion::measurement::WallTime;
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;
 use stormlab::policy::breaker::Breaker;
@@ -22,8 +24,23 @@ use stormlab::policy::budget::Tab;
 use stormlab::policy::budget::slots::ActiveShare;
 use stormlab::policy::budget::window::WindowConfig;
 use stormlab::policy::budget::window::WindowRule;
+use stormlab::policy::hedge::HedgeConfig;
+use stormlab::policy::hedge::HedgeDelay;
+use stormlab::policy::hedge::PushBack;
+use stormlab::policy::limiter::Bulkhead;
+use stormlab::policy::limiter::BulkheadConfig;
+use stormlab::policy::limiter::adaptive::AdaptiveConfig;
+use stormlab::policy::limiter::adaptive::Sample;
+use stormlab::policy::limiter::adaptive::aimd::AimdConfig;
+use stormlab::policy::limiter::adaptive::gradient::Gradient2Config;
+use stormlab::policy::limiter::adaptive::gradient::GradientConfig;
+use stormlab::policy::limiter::adaptive::vegas::VegasConfig;
+use stormlab::policy::limiter::rate::TokenBucket;
+use stormlab::policy::limiter::rate::TokenBucketConfig;
 use stormlab::policy::outcome::Class;
 use stormlab::policy::outcome::ClassSet;
+use stormlab::policy::shedding::CoDelConfig;
+use stormlab::policy::shedding::Standing;
 use stormlab::random::Distribution;
 use stormlab::random::Keys;
 use stormlab::random::Purpose;
@@ -113,7 +130,58 @@ fn decisions(criterion: &mut Criterion) {
             });
         });
     }
+    limiters(&mut group);
     group.finish();
+}
+
+fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
+    let half = Draw::new(0.5).expect("in [0, 1)");
+    let (config, mut bulkhead) = (BulkheadConfig::new(10, 20), Bulkhead::default());
+    group.bench_function("bulkhead: enter and leave", |b| {
+        b.iter(|| (bulkhead.enter(black_box(&config)), bulkhead.leave(&config)));
+    });
+    for (name, config) in [
+        ("AIMD", AdaptiveConfig::Aimd(AimdConfig::DEFAULT)),
+        ("Vegas", AdaptiveConfig::Vegas(VegasConfig::DEFAULT)),
+        ("gradient", AdaptiveConfig::Gradient(GradientConfig::DEFAULT)),
+        ("second gradient", AdaptiveConfig::Gradient2(Gradient2Config::DEFAULT)),
+    ] {
+        let (mut limit, mut nanos) = (config.start(half), 0);
+        group.bench_function(format!("adaptive limit, {name}: a sample"), |b| {
+            b.iter(|| {
+                nanos = (nanos + 7_777_777) % 50_000_000;
+                let rtt = Duration::from_nanos(black_box(nanos));
+                limit.update(&config, Sample { rtt, in_flight: 100, dropped: false }, half);
+                limit.limit()
+            });
+        });
+    }
+    let (interval, max_wait) = (Duration::from_millis(1), Duration::ZERO);
+    let config = TokenBucketConfig { interval, burst: 10, max_wait };
+    let (mut bucket, mut now) = (TokenBucket::default(), 0);
+    group.bench_function("rate, token bucket: acquire", |b| {
+        b.iter(|| {
+            now += 900_000;
+            bucket.acquire(&config, SimTime::from_nanos(black_box(now)))
+        });
+    });
+    let delay = HedgeDelay::After(Duration::from_millis(200));
+    let config = HedgeConfig { delay, max_attempts: 2, on: ClassSet::TRANSIENT };
+    group.bench_function("hedge: start, due and settle", |b| {
+        b.iter(|| {
+            let mut hedge = black_box(&config).start();
+            (hedge.due(&config), hedge.settle(&config, Ok(()), PushBack::None))
+        });
+    });
+    let (config, mut standing) = (CoDelConfig::DEFAULT, Standing::default());
+    standing.fill(SimTime::ZERO);
+    group.bench_function("CoDel: is it stale?", |b| {
+        b.iter(|| {
+            now += 900_000;
+            let at = SimTime::from_nanos(black_box(now));
+            standing.is_stale(&config, at, at - Duration::from_millis(9))
+        });
+    });
 }
 
 fn chance(criterion: &mut Criterion) {

@@ -366,7 +366,7 @@ impl<T> Lazy<T> {
         self.slots.get(index).and_then(|slot| self.states.get_mut(*slot as usize))
     }
 
-    /// Every state ever used.
+    /// The states ever used.
     pub(super) fn all(&self) -> impl Iterator<Item = &T> {
         self.states.iter()
     }

@@ -385,6 +385,11 @@ mod tests {
         check(&format!("{{attempt_timeout: 2s, timeout: 10s, {retry}}}"), 10_000, false);
         check(&format!("{{{retry}}}"), 3_500, true);
         check(&format!("{{timeout: 10s, {retry}}}"), 10_000, false);
+        let growing = "attempt_timeout: {after: 1s, multiplier: 2, cap: 3s}";
+        check(&format!("{{{growing}, retry: {{max_attempts: 4}}}}"), 9_000, false);
+        let finish = "timeout: {after: 5s, running: finish}";
+        check(&format!("{{attempt_timeout: 2s, {finish}, {retry}}}"), 7_000, false);
+        check(&format!("{{{finish}, {retry}}}"), 3_500, true);
         check("{attempt_timeout: {uniform: {low: 1s, high: 3s}}}", 3_000, false);
     }
 

@@ -62,6 +62,7 @@
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod composition;
 pub mod hedge;
 pub mod limiter;
 pub mod outcome;

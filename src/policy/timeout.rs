@@ -151,7 +151,6 @@ impl TimeoutRule {
     pub const DEFAULT: Self = Self { late_wait: LateWait::Refuse, running: Running::Cut };
 
     /// Is it what a policy has that does not say?
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn is_default(&self) -> bool {
         *self == Self::DEFAULT
     }

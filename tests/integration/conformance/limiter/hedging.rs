@@ -108,7 +108,7 @@ fn grpc_js_hedging_attempts_and_results() {
     let mut held = 0;
     for case in trace::cases("grpc-js/hedging.json") {
         let policy = &case["hedging_policy"];
-        let delay = policy.get("hedgingDelay").map_or(Duration::ZERO, |delay| seconds(delay));
+        let delay = policy.get("hedgingDelay").map_or(Duration::ZERO, seconds);
         let max_attempts = policy["maxAttempts"].as_u64().expect("attempts").min(5) as u32;
         let delay = HedgeDelay::After(delay);
         let on = ClassSet::of(&[Class::Unavailable]);

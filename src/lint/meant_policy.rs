@@ -2,12 +2,10 @@
 
 use crate::lint::meant::Lines;
 use crate::lint::meant::distribution;
+use crate::lint::meant_breaker::breaker;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
-use crate::policy::breaker::BreakerConfig;
-use crate::policy::breaker::LateResults;
-use crate::policy::breaker::Trip;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::DepositPoint;
 use crate::policy::stack::Layer;
@@ -129,28 +127,4 @@ fn budget(out: &mut Lines, it: &Scoped<BudgetConfig>) {
         }
     }
     out.put(5, "per", it.per);
-}
-
-fn breaker(out: &mut Lines, it: &Scoped<BreakerConfig>) {
-    out.open(2, "breaker");
-    match it.config.trip {
-        Trip::Consecutive(failures) => out.put(3, "consecutive", failures),
-        Trip::Window { length, failure_share, minimum_calls } => out.put(
-            3,
-            "window",
-            format!(
-                "{{ length: {length}, failure_share: {failure_share}, minimum_calls: {minimum_calls} }}"
-            ),
-        ),
-    }
-    out.put(3, "open_for", it.config.open_for);
-    out.put_or(3, "probes", (it.config.probes, defaults::PROBES), it.config.probes);
-    let counts = it.config.counts;
-    out.put_or(3, "counts", (counts, defaults::BREAKER_COUNTS), format!("[{counts}]"));
-    let late = match it.config.late_results {
-        LateResults::Ignore => "ignore",
-        LateResults::Count => "count",
-    };
-    out.put_or(3, "late_results", (it.config.late_results, defaults::LATE_RESULTS), late);
-    out.put(3, "per", it.per);
 }

@@ -59,6 +59,8 @@ pub enum Purpose {
     TriggerError = 13,
     /// The time of the message that the caller has left.
     CancelLatency = 14,
+    /// How long a circuit breaker stays open.
+    BreakerOpening = 15,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.
@@ -104,6 +106,12 @@ impl Keys {
     pub fn exponential(&self, purpose: Purpose, entity: u64, index: u32) -> f64 {
         logarithm::hazard(self.draw(purpose, entity, index).get())
     }
+}
+
+/// e⁻ˣ: what is left of a weight after `x` times the time in which it falls to 1/e.
+#[inline]
+pub fn decay(x: f64) -> f64 {
+    libm::exp(-x)
 }
 
 /// The key of a child: of a call from its parent's key and its place in the handler's order, of an

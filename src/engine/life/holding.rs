@@ -1,5 +1,5 @@
-//! What policies with state hold for a call: permits of breakers, places in bulkheads, money of
-//! budgets; and how it is given back.
+//! What policies with state hold for a call: places in bulkheads, money of budgets; and how it is
+//! given back. Permits of breakers are in `breaking.rs`.
 
 use crate::engine::caller::Flag;
 use crate::engine::caller::InLine;
@@ -9,8 +9,6 @@ use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::Shared;
-use crate::policy::breaker::Breaker;
-use crate::policy::breaker::Settled;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
@@ -28,20 +26,6 @@ impl<'p, O: Observer> Life<'p, O> {
             let now = self.calendar.now();
             states.budget(index, &budget.config).call_started(&budget.config, now);
         }
-    }
-
-    /// Does the breaker let a call or a try through?
-    pub(super) fn ask_breaker(&mut self, slot: u32, edge: &EdgePlan) -> bool {
-        let Some(breaker) = &edge.breaker else { return true };
-        let index = breaker.index(self.instance_of(self.calls[slot].parent));
-        let states = &mut self.states[edge.states];
-        let state = states.breakers.get(index, Breaker::default);
-        let permit = state.admit(&breaker.config, self.calendar.now());
-        self.memories[slot as usize].permit = permit;
-        if permit.is_some() {
-            self.calls[slot].state.set(Flag::PERMIT);
-        }
-        permit.is_some()
     }
 
     /// The budget hears of every outcome.
@@ -73,27 +57,6 @@ impl<'p, O: Observer> Life<'p, O> {
             self.observer.denied(now, call.edge.index);
         }
         paid
-    }
-
-    pub(super) fn settle_breaker(&mut self, slot: u32, outcome: Result<(), Class>) {
-        let call = self.calls[slot];
-        let Some(breaker) = &call.edge.breaker else { return };
-        let settled = breaker.config.judge(outcome.err());
-        self.settle_permit(slot, settled);
-    }
-
-    pub(super) fn settle_permit(&mut self, slot: u32, settled: Settled) {
-        if !self.calls[slot].state.take(Flag::PERMIT) {
-            return;
-        }
-        let now = self.calendar.now();
-        let call = self.calls[slot];
-        let Some(breaker) = &call.edge.breaker else { return };
-        let index = breaker.index(self.instance_of(call.parent));
-        let Some(permit) = self.memories[slot as usize].permit.take() else { return };
-        let states = &mut self.states[call.edge.states];
-        let state = states.breakers.get(index, Breaker::default);
-        state.settle(&breaker.config, permit, now, settled);
     }
 
     pub(super) fn enter_bulkhead(&mut self, slot: u32, edge: &EdgePlan) -> Entry {
@@ -161,7 +124,8 @@ impl<'p, O: Observer> Life<'p, O> {
         while let Some(slot) = self.called.pop_front() {
             let state = &mut self.calls[slot].state;
             if !state.take(Flag::CALLED) {
-                continue; // It was given up meanwhile.
+                self.go_on_behind_probe(slot); // Or it was given up meanwhile.
+                continue;
             }
             state.set(Flag::PLACE);
             let call = self.calls[slot];

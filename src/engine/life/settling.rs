@@ -15,7 +15,6 @@ use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::RetryPlan;
-use crate::policy::breaker::Settled;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
 use crate::random::Purpose;
@@ -257,7 +256,7 @@ impl<'p, O: Observer> Life<'p, O> {
             match layer {
                 Layer::AttemptTimeout => self.calls[slot].timer = 0,
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Breaker => self.settle_permit(slot, Settled::Ignored),
+                Layer::Breaker => self.leave_breaker(slot),
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {
                     if self.calls[slot].state.take(Flag::BACKING_OFF) {

@@ -4,6 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::policy::outcome::ClassSet;
+use crate::units::Share;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -18,6 +20,7 @@ fn consecutive(limit: u32, probes: u32) -> BreakerConfig {
         probes,
         counts: ClassSet::TRANSIENT,
         late_results: LateResults::Ignore,
+        ..BreakerConfig::PLAIN
     }
 }
 

@@ -209,6 +209,11 @@ impl Breaker {
         {
             window.fire(&rate, now);
         }
+        if self.is_closed()
+            && let Trip::Exhausted { attempts, within } = config.trip
+        {
+            self.renew(attempts, within, now);
+        }
         match self.state {
             State::Closed => return Answer::Granted(Permit { epoch: self.epoch, probe: false }),
             State::Open { until } if now < until => return Answer::Refused,
@@ -237,7 +242,12 @@ impl Breaker {
         {
             *out -= 1; // A probe is back, whatever it brings.
         }
-        if settled == Settled::Ignored || (late && config.late_results == LateResults::Ignore) {
+        let dropped = match config.late_results {
+            LateResults::Ignore => late,
+            LateResults::Overrule => late && permit.probe, // A lost lease is lost.
+            LateResults::Count | LateResults::Record => false,
+        };
+        if settled == Settled::Ignored || dropped {
             return;
         }
         if settled == Settled::Unhandled {
@@ -324,10 +334,13 @@ impl Breaker {
             memory.openings = memory.openings.saturating_add(1);
         }
         let mut until = at + self.open_time(config, draw);
-        if let Trip::Exhausted { attempts, within } = config.trip {
+        if let Trip::Exhausted { attempts, within } = config.trip
+            && self.is_closed()
+        {
             let context = self.memory().average;
             if context.calls >= attempts && at.since(context.began_at) >= within {
-                until = context.began_at + config.open_for; // Exhausted too late to begin anew.
+                // Exhausted too late to begin anew.
+                until = at.max(context.began_at + config.open_for);
             }
         }
         if config.half_open.strictly_after {

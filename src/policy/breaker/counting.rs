@@ -6,6 +6,7 @@ use crate::policy::breaker::config::BreakerConfig;
 use crate::policy::breaker::config::Forgets;
 use crate::policy::breaker::config::Judged;
 use crate::policy::breaker::config::Trip;
+use crate::units::Duration;
 use crate::units::SimTime;
 
 impl Breaker {
@@ -53,13 +54,26 @@ impl Breaker {
                 let settled = now.since(memory.average.began_at) >= settled_after;
                 failed && settled && memory.average.calls >= minimum_calls && share < below.get()
             }
-            Trip::Exhausted { attempts, .. } => {
-                memory.average.calls += u32::from(failed);
-                failed && memory.average.calls >= attempts
+            Trip::Exhausted { attempts, within } => {
+                memory.average.calls = memory.average.calls.saturating_add(u32::from(failed));
+                let exhausted = failed && memory.average.calls >= attempts;
+                if failed && !exhausted {
+                    self.renew(attempts, within, now);
+                }
+                exhausted
             }
         };
         self.row = row;
         trips
+    }
+
+    /// Spring: a context that is not exhausted and older than the open timeout begins anew. This is
+    /// looked at before each call and after each failure.
+    pub(super) fn renew(&mut self, attempts: u32, within: Duration, now: SimTime) {
+        let context = &mut self.memory().average;
+        if context.calls < attempts && now.since(context.began_at) > within {
+            context.clear(now);
+        }
     }
 
     /// What was counted is forgotten, unless it never is.

@@ -83,7 +83,7 @@ impl BreakerConfig {
     #[inline]
     pub(super) const fn has_timers(&self) -> bool {
         self.half_open.has_timers()
-            || matches!(self.trip, Trip::Exhausted { .. } | Trip::Row { .. })
+            || matches!(self.trip, Trip::Row { .. })
             || matches!(&self.trip, Trip::Rate(rate) if rate.is_judged_at_turns())
     }
 

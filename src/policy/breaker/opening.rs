@@ -119,23 +119,17 @@ pub fn open_time(
     }
 }
 
-/// base · factorⁿ⁻¹, up to the cap, by repeated multiplication: it stops where the cap is reached.
+/// base · factorⁿ⁻¹, up to the cap: the power by squaring, at most 32 steps.
 fn grown(base: Duration, factor: f64, nth: u32, cap: Duration) -> Duration {
-    let mut long = base.min(cap);
-    if factor <= 1.0 || base.is_zero() {
-        return long;
-    }
-    for _ in 1..nth {
-        if long >= cap {
-            break;
+    let (mut power, mut square, mut left) = (1.0, factor.max(1.0), nth.saturating_sub(1));
+    while left > 0 {
+        if left & 1 == 1 {
+            power *= square;
         }
-        let longer = long.scale(factor).min(cap);
-        if longer == long {
-            break; // A factor too small to move a whole nanosecond.
-        }
-        long = longer;
+        square *= square;
+        left >>= 1;
     }
-    long
+    base.scale(power).min(cap)
 }
 
 #[cfg(test)]

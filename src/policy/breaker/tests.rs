@@ -1,5 +1,7 @@
 //! Cases from the field (C), transitions, late results, and the invariant of the header.
 
+mod kinds;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -84,12 +84,6 @@ impl Breaker {
                     self.epoch = self.epoch.wrapping_add(1);
                 }
             }
-            Trip::Exhausted { attempts, within } => {
-                let context = &mut self.memory().average;
-                if context.calls < attempts && now.since(context.began_at) > within {
-                    context.clear(now);
-                }
-            }
             Trip::Rate(rate) if rate.judged == Judged::AtTurns => {
                 return self.memory().window(config)?.judge_turns(&rate, now);
             }

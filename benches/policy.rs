@@ -115,6 +115,7 @@ fn decisions(criterion: &mut Criterion) {
             probes: 1,
             counts: ClassSet::TRANSIENT,
             late_results: LateResults::Ignore,
+            ..BreakerConfig::PLAIN
         };
         let mut breaker = Breaker::default();
         let mut now = 0;

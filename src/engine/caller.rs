@@ -2,6 +2,7 @@
 //!
 //! Like a server, this side is asked and answers; what follows is decided in `life.rs`.
 
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
 use crate::engine::observe::Reason;
@@ -179,6 +180,17 @@ impl CallState {
     }
 }
 
+/// Does a call wait behind the probe of a breaker?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BehindProbe {
+    /// It does not.
+    No,
+    /// It does.
+    Waiting,
+    /// The probe is back; it asks again before anything else happens.
+    Called,
+}
+
 /// What some policies make a call remember, beside its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
@@ -194,8 +206,11 @@ pub(super) struct Memory {
     pub(super) ends_at: SimTime,
     /// The sequence number of that timer, zero when it is not awaited.
     pub(super) timer: u32,
-    /// The breaker's permit.
+    /// The breaker's permit, and since when it is held.
     pub(super) permit: Option<Permit>,
+    pub(super) permitted_at: SimTime,
+    /// Does it wait behind a breaker's probe?
+    pub(super) behind_probe: BehindProbe,
     /// Tries in a row without a step in time, and when that was.
     pub(super) chain: u16,
     pub(super) chained_at: SimTime,
@@ -214,6 +229,8 @@ impl Memory {
         ends_at: SimTime::NEVER,
         timer: 0,
         permit: None,
+        permitted_at: SimTime::ZERO,
+        behind_probe: BehindProbe::No,
         chain: 0,
         chained_at: SimTime::NEVER,
         entered_at: SimTime::NEVER,
@@ -236,6 +253,17 @@ pub(super) struct Strategies {
     pub(super) throttles: Lazy<Throttle>,
     pub(super) breakers: Lazy<Breaker>,
     pub(super) bulkheads: Lazy<Room>,
+    /// Who waits behind the probes of each breaker, in order.
+    pub(super) behind_probes: BTreeMap<usize, VecDeque<BehindOne>>,
+}
+
+/// A call that waits behind the probe of an epoch. Who gives up leaves its entry behind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BehindOne {
+    pub(super) epoch: u32,
+    pub(super) slot: u32,
+    /// Tells the call from a later one in the same slot.
+    pub(super) key: u64,
 }
 
 /// A bulkhead and the calls that wait for a place in it, in order.
@@ -298,6 +326,7 @@ impl Strategies {
             throttles: Lazy::new(layout.throttles.len),
             breakers: Lazy::new(layout.breakers.len),
             bulkheads: Lazy::new(layout.bulkheads.len),
+            behind_probes: BTreeMap::new(),
         }
     }
 
@@ -371,12 +400,15 @@ impl<T> Lazy<T> {
         self.states.iter()
     }
 
-    /// The states ever used of those in `range`.
-    pub(super) fn used(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = &T> {
-        let indexed = self.indices.iter().zip(&self.states);
+    /// The states ever used of those in `range`, with their indices.
+    pub(super) fn used(
+        &mut self,
+        range: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = (usize, &mut T)> {
+        let indexed = self.indices.iter().zip(&mut self.states);
         indexed
-            .filter(move |(index, _)| range.contains(&(**index as usize)))
-            .map(|(_, state)| state)
+            .map(|(index, state)| (*index as usize, state))
+            .filter(move |(index, _)| range.contains(index))
     }
 
     fn bytes(&self) -> usize {

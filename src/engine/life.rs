@@ -11,6 +11,7 @@ mod answering;
 mod asking;
 mod attempt;
 mod bearing;
+mod breaking;
 mod bulkheads;
 mod closing;
 mod control;

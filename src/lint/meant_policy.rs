@@ -2,6 +2,7 @@
 
 use crate::lint::meant::Lines;
 use crate::lint::meant::distribution;
+use crate::lint::meant_breaker::breaker;
 use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
@@ -9,13 +10,9 @@ use crate::lint::meant_limiter;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
-use crate::policy::breaker::BreakerConfig;
-use crate::policy::breaker::LateResults;
-use crate::policy::breaker::Trip;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
-use crate::policy::stack::Scoped;
 use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
 use crate::policy::timeout::LateWait;
@@ -125,28 +122,4 @@ fn backoff(it: &Backoff) -> String {
         Duration::MAX => format!("{{ {growth} }}"),
         cap => format!("{{ {growth}, cap: {cap} }}"),
     }
-}
-
-fn breaker(out: &mut Lines, it: &Scoped<BreakerConfig>) {
-    out.open(2, "breaker");
-    match it.config.trip {
-        Trip::Consecutive(failures) => out.put(3, "consecutive", failures),
-        Trip::Window { length, failure_share, minimum_calls } => out.put(
-            3,
-            "window",
-            format!(
-                "{{ length: {length}, failure_share: {failure_share}, minimum_calls: {minimum_calls} }}"
-            ),
-        ),
-    }
-    out.put(3, "open_for", it.config.open_for);
-    out.put_or(3, "probes", (it.config.probes, defaults::PROBES), it.config.probes);
-    let counts = it.config.counts;
-    out.put_or(3, "counts", (counts, defaults::BREAKER_COUNTS), format!("[{counts}]"));
-    let late = match it.config.late_results {
-        LateResults::Ignore => "ignore",
-        LateResults::Count => "count",
-    };
-    out.put_or(3, "late_results", (it.config.late_results, defaults::LATE_RESULTS), late);
-    out.put(3, "per", it.per);
 }

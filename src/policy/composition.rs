@@ -73,6 +73,7 @@ impl AttemptTree {
                 Layer::Bulkhead => "bulkhead",
                 Layer::Timeout => "timeout",
                 Layer::Retry => "retry",
+                Layer::Throttle => "throttle",
                 Layer::Breaker => "breaker",
                 Layer::AttemptTimeout => "attempt timeout",
             }

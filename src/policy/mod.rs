@@ -31,6 +31,7 @@
 //!     probes: 1,
 //!     counts: ClassSet::TRANSIENT,
 //!     late_results: LateResults::Ignore,
+//!     ..BreakerConfig::PLAIN
 //! };
 //!
 //! let keys = Keys::new(1, 0); // Seed 1, replication 0.

@@ -66,6 +66,8 @@ pub enum Purpose {
     Throttle = 15,
     /// When an adaptive limit is probed.
     LimitProbe = 16,
+    /// How long a circuit breaker stays open.
+    BreakerOpening = 17,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.
@@ -111,6 +113,12 @@ impl Keys {
     pub fn exponential(&self, purpose: Purpose, entity: u64, index: u32) -> f64 {
         logarithm::hazard(self.draw(purpose, entity, index).get())
     }
+}
+
+/// e⁻ˣ: what is left of a weight after `x` times the time in which it falls to 1/e.
+#[inline]
+pub fn decay(x: f64) -> f64 {
+    libm::exp(-x)
 }
 
 /// The key of a child: of a call from its parent's key and its place in the handler's order, of an

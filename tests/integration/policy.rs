@@ -198,6 +198,7 @@ fn breaker(limit: u32) -> BreakerConfig {
         probes: 1,
         counts: ClassSet::TRANSIENT,
         late_results: LateResults::Ignore,
+        ..BreakerConfig::PLAIN
     }
 }
 

@@ -17,6 +17,7 @@ use crate::engine::life::attempt::Stage;
 use crate::engine::life::keep_beside;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::policy::breaker::Answer;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
@@ -116,11 +117,11 @@ impl<'p, O: Observer> Life<'p, O> {
                     }
                     Passage::Reject => return self.reject(slot, index, Class::Throttled),
                 },
-                Layer::Breaker => {
-                    if !self.ask_breaker(slot, edge) {
-                        return self.reject(slot, index, Class::BreakerOpen);
-                    }
-                }
+                Layer::Breaker => match self.ask_breaker(slot, edge) {
+                    Answer::Granted(_) => {}
+                    Answer::Refused => return self.reject(slot, index, Class::BreakerOpen),
+                    Answer::Wait(_) => return false,
+                },
                 // Innermost of all: its time runs from when the attempt is sent.
                 Layer::AttemptTimeout => {}
             }

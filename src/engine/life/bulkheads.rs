@@ -195,7 +195,8 @@ impl<'p, O: Observer> Life<'p, O> {
         while let Some(slot) = self.called.pop_front() {
             let state = &mut self.calls[slot].state;
             if !state.take(Flag::CALLED) {
-                continue; // It was given up meanwhile.
+                self.go_on_behind_probe(slot); // Or it was given up meanwhile.
+                continue;
             }
             state.set(Flag::PLACE);
             let call = self.calls[slot];

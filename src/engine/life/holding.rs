@@ -1,15 +1,12 @@
-//! What policies with state hold for a call: permits of breakers, money of budgets; and how it is
-//! given back. Places in bulkheads are in `bulkheads.rs`.
+//! What policies with state hold for a call: money of budgets, leave of throttles; and how it is
+//! given back. Permits of breakers are in `breaking.rs`, places in bulkheads in `bulkheads.rs`.
 
-use crate::engine::caller::Flag;
 use crate::engine::caller::Parent;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::RetryPlan;
 use crate::engine::plan::Shared;
-use crate::policy::breaker::Breaker;
-use crate::policy::breaker::Settled;
 use crate::policy::budget::Answer;
 use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
@@ -36,20 +33,6 @@ impl<'p, O: Observer> Life<'p, O> {
             let now = self.calendar.now();
             states.budget(index, &budget.config).call_started(&budget.config, now);
         }
-    }
-
-    /// Does the breaker let a call or a try through?
-    pub(super) fn ask_breaker(&mut self, slot: u32, edge: &EdgePlan) -> bool {
-        let Some(breaker) = &edge.breaker else { return true };
-        let index = breaker.index(self.instance_of(self.calls[slot].parent));
-        let states = &mut self.states[edge.states];
-        let state = states.breakers.get(index, Breaker::default);
-        let permit = state.admit(&breaker.config, self.calendar.now());
-        self.memories[slot as usize].permit = permit;
-        if permit.is_some() {
-            self.calls[slot].state.set(Flag::PERMIT);
-        }
-        permit.is_some()
     }
 
     /// The budget hears of every outcome.
@@ -173,27 +156,6 @@ impl<'p, O: Observer> Life<'p, O> {
         let asks_again = call.edge.throttle.as_ref().is_some_and(|it| it.config.asks_again());
         let at = call.edge.position(Layer::Throttle);
         self.walk(slot, call, if asks_again { at } else { at + 1 });
-    }
-
-    pub(super) fn settle_breaker(&mut self, slot: u32, outcome: Result<(), Class>) {
-        let call = self.calls[slot];
-        let Some(breaker) = &call.edge.breaker else { return };
-        let settled = breaker.config.judge(outcome.err());
-        self.settle_permit(slot, settled);
-    }
-
-    pub(super) fn settle_permit(&mut self, slot: u32, settled: Settled) {
-        if !self.calls[slot].state.take(Flag::PERMIT) {
-            return;
-        }
-        let now = self.calendar.now();
-        let call = self.calls[slot];
-        let Some(breaker) = &call.edge.breaker else { return };
-        let index = breaker.index(self.instance_of(call.parent));
-        let Some(permit) = self.memories[slot as usize].permit.take() else { return };
-        let states = &mut self.states[call.edge.states];
-        let state = states.breakers.get(index, Breaker::default);
-        state.settle(&breaker.config, permit, now, settled);
     }
 
     /// The instance of the caller's group that makes a call.

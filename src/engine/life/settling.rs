@@ -17,7 +17,6 @@ use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::RetryPlan;
-use crate::policy::breaker::Settled;
 use crate::policy::budget::Answer;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
@@ -365,7 +364,7 @@ impl<'p, O: Observer> Life<'p, O> {
             match layer {
                 Layer::AttemptTimeout => self.calls[slot].timer = 0,
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Breaker => self.settle_permit(slot, Settled::Ignored),
+                Layer::Breaker => self.leave_breaker(slot),
                 Layer::Throttle => self.calls[slot].timer = 0,
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {

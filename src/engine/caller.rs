@@ -10,12 +10,12 @@ use crate::engine::plan::Layout;
 use crate::engine::plan::Plan;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
+use crate::policy::backoff::Past;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Permit;
 use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::limiter::Bulkhead;
-use crate::units::Duration;
 use crate::units::SimTime;
 
 /// A call ends after so many tries even if its policy sets no limit.
@@ -175,8 +175,8 @@ impl CallState {
 /// What some policies make a call remember, beside its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The wait before the last retry.
-    pub(super) previous_wait: Option<Duration>,
+    /// Of its waits.
+    pub(super) past: Past,
     /// When the time of the whole call runs out.
     pub(super) ends_at: SimTime,
     /// The sequence number of that timer, zero when it is not awaited.
@@ -191,7 +191,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Of a call that has just begun.
     pub(super) const NEW: Self = Self {
-        previous_wait: None,
+        past: Past::new(),
         ends_at: SimTime::NEVER,
         timer: 0,
         permit: None,

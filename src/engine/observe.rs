@@ -28,11 +28,13 @@ pub enum Cause {
     NotRetried,
     /// The operator shed it at birth.
     Shed,
+    /// The server asked not to be tried again, or not as soon as the caller was willing to wait.
+    PushedBack,
 }
 
 impl Cause {
     /// Every cause, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Attempts,
         Self::Time,
         Self::Budget,
@@ -40,6 +42,7 @@ impl Cause {
         Self::Bulkhead,
         Self::NotRetried,
         Self::Shed,
+        Self::PushedBack,
     ];
 
     /// The name used in results.
@@ -52,6 +55,7 @@ impl Cause {
             Self::Bulkhead => "bulkhead",
             Self::NotRetried => "not_retried",
             Self::Shed => "shed",
+            Self::PushedBack => "pushed_back",
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::Serializer;
 use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::random::Distribution;
@@ -126,6 +127,8 @@ pub struct Retry {
     pub backoff: Backoff,
     /// The failures that are tried again.
     pub on: ClassSet,
+    /// What is made of a server's word when to come again.
+    pub hint: HintConfig,
     /// What retries may cost in all.
     pub budget: Option<Scoped<BudgetConfig>>,
 }
@@ -185,6 +188,7 @@ impl Policy {
             max_attempts: Some(max_attempts),
             backoff,
             on: ClassSet::TRANSIENT,
+            hint: HintConfig::IGNORE,
             budget: None,
         });
         self.in_default_order()

@@ -9,6 +9,7 @@
 //!
 //! Invariant: equal keys, equal draws, on every platform and in whatever order they are asked for.
 
+mod curve;
 mod distribution;
 mod gamma;
 mod logarithm;
@@ -18,6 +19,7 @@ mod philox;
 #[cfg(test)]
 mod tests;
 
+pub use curve::rising;
 pub use distribution::Distribution;
 
 use crate::units::Draw;
@@ -59,6 +61,8 @@ pub enum Purpose {
     TriggerError = 13,
     /// The time of the message that the caller has left.
     CancelLatency = 14,
+    /// How long a server asks its caller to wait.
+    RetryAfter = 15,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -11,7 +11,7 @@ use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 
 /// Keys whose value is a choice.
-const CHOICES: [&str; 12] = [
+const CHOICES: [&str; 14] = [
     "after",
     "arrivals",
     "attempt_timeout",
@@ -20,8 +20,10 @@ const CHOICES: [&str; 12] = [
     "crashes_at",
     "drawn",
     "effect",
+    "hint",
     "jitter",
     "latency",
+    "retry_after",
     "think",
     "work",
 ];

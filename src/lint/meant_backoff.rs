@@ -121,6 +121,7 @@ pub(super) fn jitter(it: &Backoff) -> String {
         Jitter::Compounded(share) => format!("{{ compounded: {share} }}"),
         Jitter::PlusMinus(share) if grain.is_none() => format!("{{ plus_minus: {share} }}"),
         Jitter::PlusMinus(share) => of("plus_minus", format!("share: {share}")),
+        Jitter::From(least) => of("from", format!("least: {least}")),
         Jitter::Absolute(most) => of("absolute", format!("most: {most}")),
         Jitter::Added { most, grows, clipped } => {
             of("added", format!("most: {most}, grows: {grows}, clipped: {clipped}"))

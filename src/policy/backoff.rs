@@ -152,6 +152,10 @@ impl Backoff {
             (Jitter::PlusMinus(share), Grain::Fine) => {
                 window.scale(1.0 - share + 2.0 * share * draw.get())
             }
+            // The window is cut, not its share.
+            (Jitter::AddedShare(share), Grain::SecondsApart) => {
+                window.saturating_add(Grain::apart(window, share * draw.get()))
+            }
             _ => {
                 let span = jitter.span(window, retry, cap_before.min(cap_after));
                 span.at(self.rules.grain.part(span.width, draw))

@@ -92,11 +92,16 @@ mod tests {
     #[test]
     fn every_map_has_an_example() {
         let readers = [
+            include_str!("file/backoffs.rs"),
+            include_str!("file/breakers.rs"),
             include_str!("file/budgets.rs"),
             include_str!("file/clients.rs"),
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
+            include_str!("file/hints.rs"),
+            include_str!("file/jitters.rs"),
+            include_str!("file/limiters.rs"),
             include_str!("file/mod.rs"),
             include_str!("file/policies.rs"),
             include_str!("file/run.rs"),

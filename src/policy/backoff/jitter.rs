@@ -48,6 +48,9 @@ pub enum Jitter {
     /// `w + U[0, share · w)` (wait.Backoff, axios-retry, EF Core, backon with 1). With the cap after
     /// it, what goes beyond lies on the cap (tower, Linkerd, retry, Spring).
     AddedShare(f64),
+    /// `U[least, w)`, or `least` where the window is shorter (tenacity's wait_random_exponential,
+    /// reqwest-retry's bounded jitter).
+    From(Duration),
     /// `U[w · (1 − share), w)` (BullMQ, Stripe's clients).
     Down(f64),
 }
@@ -83,6 +86,7 @@ impl Jitter {
                 of(window, if clipped { most.min(cap.saturating_sub(window)) } else { most })
             }
             Self::AddedShare(share) => of(window, window.scale(share)),
+            Self::From(least) => of(least, window.saturating_sub(least)),
             Self::Down(share) => {
                 let low = window.scale(1.0 - share);
                 of(low, window.saturating_sub(low))
@@ -95,6 +99,7 @@ impl Jitter {
     pub(super) fn scaled(self, by: f64) -> Self {
         match self {
             Self::Absolute(most) => Self::Absolute(most.scale(by)),
+            Self::From(least) => Self::From(least.scale(by)),
             Self::Added { most, grows, clipped } => {
                 Self::Added { most: most.scale(by), grows: grows.scale(by), clipped }
             }

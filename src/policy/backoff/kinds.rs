@@ -30,7 +30,7 @@ fn any_growth() -> impl Strategy<Value = Growth> {
 }
 
 fn any_jitter() -> impl Strategy<Value = Jitter> {
-    (0u8..13, 0.0..1.0f64, 0u64..1 << 62, any::<bool>()).prop_map(|(kind, share, most, clipped)| {
+    (0u8..14, 0.0..1.0f64, 0u64..1 << 62, any::<bool>()).prop_map(|(kind, share, most, clipped)| {
         let (most, grows) =
             (Duration::from_nanos(most >> (most % 50)), Duration::from_nanos(most % 7));
         match kind {
@@ -46,6 +46,7 @@ fn any_jitter() -> impl Strategy<Value = Jitter> {
             9 => Jitter::Absolute(most),
             10 => Jitter::Added { most, grows, clipped },
             11 => Jitter::AddedShare(share * 3.0),
+            12 => Jitter::From(most),
             _ => Jitter::Down(share),
         }
     })

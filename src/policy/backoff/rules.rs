@@ -133,13 +133,16 @@ impl Grain {
                 Duration::from_nanos((cells as u64).saturating_mul(unit)).min(width)
             }
             Self::OneMore(unit) => part(width.saturating_add(unit), draw),
-            Self::SecondsApart => {
-                let (seconds, rest) = (width.as_nanos() / SECOND, width.as_nanos() % SECOND);
-                let seconds = (seconds as f64 * draw.get()) as u64;
-                let rest = (rest as f64 * draw.get()) as u64;
-                Duration::from_nanos(seconds.saturating_mul(SECOND).saturating_add(rest))
-            }
+            Self::SecondsApart => Self::apart(width, draw.get()),
         }
+    }
+
+    /// Whole seconds and the rest of a span, each multiplied and cut.
+    pub(super) fn apart(span: Duration, factor: f64) -> Duration {
+        let (seconds, rest) = (span.as_nanos() / SECOND, span.as_nanos() % SECOND);
+        let seconds = (seconds as f64 * factor) as u64;
+        let rest = (rest as f64 * factor) as u64;
+        Duration::from_nanos(seconds.saturating_mul(SECOND).saturating_add(rest))
     }
 
     /// The most that can be drawn of a width, and may not quite be reached.

@@ -124,6 +124,7 @@ fn jitter(jitter: Jitter) -> String {
             format!("up to {most} more{grows}{clipped}")
         }
         Jitter::AddedShare(share) => format!("up to {} more", percent(share)),
+        Jitter::From(least) => format!("anywhere from {least} up"),
         Jitter::Down(share) => format!("up to {} less", percent(share)),
     }
 }

@@ -18,7 +18,7 @@ const WORDS: [(&str, Jitter); 7] = [
     ("monotone", Jitter::Monotone),
     ("compounding", Jitter::Compounding),
 ];
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "plus_minus",
     "full",
     "equal",
@@ -26,6 +26,7 @@ const KINDS: [&str; 9] = [
     "added",
     "added_share",
     "down",
+    "from",
     "compounded",
     "seconds_apart",
 ];
@@ -64,6 +65,10 @@ pub(super) fn read_jitter(node: &Node, problems: &mut Problems) -> Option<Writte
         "absolute" => {
             let (most, settings) = amount(node, name, "most", problems, reader::span)?;
             (Jitter::Absolute(most), settings)
+        }
+        "from" => {
+            let (least, settings) = amount(node, name, "least", problems, reader::span)?;
+            (Jitter::From(least), settings)
         }
         "added" => {
             let (most, settings) = amount(node, name, "most", problems, reader::span)?;

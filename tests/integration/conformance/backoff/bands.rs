@@ -26,7 +26,7 @@ fn grpc_core_plus_minus_twenty_per_cent_after_the_cap() {
             continue;
         }
         let backoff = grpc(&case["retry_policy"], First::Alike);
-        for (retry, gap) in (1..).zip(case["gaps_ms"].as_array().unwrap()) {
+        for (retry, gap) in (1..).zip(case["gaps_ms"].as_array().expect("recorded")) {
             let name = format!("{} {retry}", case["name"]);
             // With a multiplier below one the windows fall.
             fills(&name, gap, backoff.bounds(retry), backoff.median(retry));
@@ -47,7 +47,7 @@ fn envoy_full_jitter_in_whole_milliseconds() {
         let cap = seconds(&written["max_interval"]).unwrap_or(base.scale(10.0));
         let backoff = doubling(base, cap, Jitter::Full)
             .with_rules(Rules { grain: Grain::Whole(MS), ..Rules::PLAIN });
-        for (retry, gap) in (1..).zip(case["gaps_ms"].as_array().unwrap()) {
+        for (retry, gap) in (1..).zip(case["gaps_ms"].as_array().expect("recorded")) {
             let name = format!("{} {retry}", case["name"]);
             fills(&name, gap, backoff.bounds(retry), backoff.median(retry));
             compared += 1;
@@ -60,7 +60,7 @@ fn envoy_full_jitter_in_whole_milliseconds() {
 fn cenkalti_jitter_bounds() {
     for case in trace::cases("go-cenkalti-backoff/jitter-bounds.json") {
         let settings = &case["settings"];
-        let ns = |key: &str| Duration::from_nanos(settings[key].as_u64().unwrap());
+        let ns = |key: &str| Duration::from_nanos(settings[key].as_u64().expect("recorded"));
         let jitter = Jitter::PlusMinus(trace::number(&settings["randomization_factor"]));
         let factor = trace::number(&settings["multiplier"]);
         let backoff = Backoff::exponential(ns("initial_ns"), factor, ns("max_interval_ns"), jitter);
@@ -73,7 +73,7 @@ fn backon_jitter_bounds() {
     let added = |growth, cap, jitter| Backoff { growth, cap, jitter, rules: Rules::PLAIN };
     let twice = |base| Growth::Exponential { base, factor: 2.0, start: 0 };
     for case in trace::cases("backon/jitter-bounds.json") {
-        let builder = case["builder"].as_str().unwrap();
+        let builder = case["builder"].as_str().expect("recorded");
         let once = Jitter::AddedShare(1.0);
         let backoff = match builder {
             b if b.contains("min 100 ms, max 1 s") => added(twice(ms(100.0)), SECOND, once),

@@ -19,8 +19,8 @@ fn heeds(
 ) {
     let mut past = Past::new();
     for (i, (theirs, hint)) in expected.iter().zip(hints).enumerate() {
-        let draw = uniforms.get(i).map_or(Draw::MIDDLE, |u| trace::draw(*u));
-        let ours = config.wait(backoff, i as u32 + 1, &mut past, hint, draw);
+        let luck = uniforms.get(i).map_or(Draw::MIDDLE, |u| draw(*u));
+        let ours = config.wait(backoff, i as u32 + 1, &mut past, hint, luck);
         let ours = ours.unwrap_or_else(|| panic!("{name}: gave up"));
         assert!(trace::agree(ours, *theirs, 2), "{name}, {}: {ours} for {theirs}", i + 1);
     }
@@ -43,7 +43,7 @@ fn botocore_smithy_and_rust_clamp_to_the_wait_and_five_seconds() {
     let clamp = HintConfig::of(HintRule::Clamp(seconds(5.0)));
     let mut compared = 0;
     for case in trace::cases("botocore/delays.json") {
-        let answer = case["answer"].as_str().unwrap();
+        let answer = case["answer"].as_str().expect("recorded");
         if case["mode"] != "standard" || !answer.contains("hint") {
             continue;
         }
@@ -55,7 +55,7 @@ fn botocore_smithy_and_rust_clamp_to_the_wait_and_five_seconds() {
         compared += 1;
     }
     for case in trace::cases("smithy/delays.json") {
-        let answer = case["answer"].as_str().unwrap();
+        let answer = case["answer"].as_str().expect("recorded");
         let hint = hint_ms(answer).or_else(|| retry_after(answer));
         let waits = each(&case["waits_ms"], ms);
         if waits.is_empty() || !(answer.contains("hint") || answer.contains("retry-after")) {
@@ -63,7 +63,7 @@ fn botocore_smithy_and_rust_clamp_to_the_wait_and_five_seconds() {
         }
         let cut = Rules { rounding: Rounding::Down(MS), ..Rules::PLAIN };
         let old = Rules { order: CapOrder::JitterThenCap, ..cut.clone() };
-        let (backoff, config, hint) = match case["strategy"].as_str().unwrap() {
+        let (backoff, config, hint) = match case["strategy"].as_str().expect("recorded") {
             "standard" => (aws(answer, ms(50.0), SECOND, cut), clamp, hint),
             "standard_dynamodb" => (aws(answer, ms(25.0), SECOND, cut), clamp, hint),
             // It knows Retry-After alone, takes the larger, and no more than 20 s.
@@ -78,7 +78,7 @@ fn botocore_smithy_and_rust_clamp_to_the_wait_and_five_seconds() {
         compared += 1;
     }
     for case in trace::cases("aws-smithy-runtime/delays.json") {
-        let answer = case["answer"].as_str().unwrap();
+        let answer = case["answer"].as_str().expect("recorded");
         if !answer.contains("hint") {
             continue;
         }
@@ -110,7 +110,7 @@ fn pushbacks(script: &Value) -> impl Iterator<Item = Option<Hint>> {
             _ => Some(Hint::Never),
         }
     };
-    let hints: Vec<_> = script.as_array().unwrap().iter().map(hint).collect();
+    let hints: Vec<_> = script.as_array().expect("recorded").iter().map(hint).collect();
     (0..).map(move |i: usize| hints[i.min(hints.len() - 1)])
 }
 
@@ -118,7 +118,7 @@ fn pushbacks(script: &Value) -> impl Iterator<Item = Option<Hint>> {
 fn grpc_js_push_back_restarts_the_sequence() {
     let mut compared = 0;
     for case in trace::cases("grpc-js/backoff.json") {
-        let name = case["name"].as_str().unwrap();
+        let name = case["name"].as_str().expect("recorded");
         if !name.starts_with("pushback") || name == "pushback_not_a_number" {
             continue; // grpc-js waits for NaN there; core does not retry.
         }
@@ -141,7 +141,7 @@ fn grpc_js_push_back_restarts_the_sequence() {
 fn grpc_core_stops_where_the_server_asks_it_to() {
     let mut compared = 0;
     for case in trace::cases("grpc-core/attempts.json") {
-        let name = case["name"].as_str().unwrap();
+        let name = case["name"].as_str().expect("recorded");
         if !name.starts_with("pushback") || name.contains("code_not_listed") {
             continue;
         }
@@ -154,7 +154,7 @@ fn grpc_core_stops_where_the_server_asks_it_to() {
                 None => break,
             }
         }
-        assert_eq!(attempts, case["attempts_made"].as_u64().unwrap(), "{name}");
+        assert_eq!(attempts, case["attempts_made"].as_u64().expect("recorded"), "{name}");
         compared += 1;
     }
     assert!(compared >= 4, "{compared}");
@@ -172,7 +172,7 @@ fn grpc_core_and_envoy_bands_under_hints() {
     };
     let mut compared = 0;
     for case in core.iter().chain(&envoy) {
-        let (name, policy) = (case["name"].as_str().unwrap(), &case["retry_policy"]);
+        let (name, policy) = (case["name"].as_str().expect("recorded"), &case["retry_policy"]);
         let is_core = policy.get("maxAttempts").is_some();
         let (config, backoff) = match name {
             _ if is_core && name.starts_with("pushback") => (PUSHBACK, grpc(policy, First::Alike)),
@@ -183,19 +183,19 @@ fn grpc_core_and_envoy_bands_under_hints() {
             "retry_after_is_ignored_by_default" => (HintConfig::IGNORE, envoy_default()),
             _ => continue,
         };
-        let last = case["script"].as_array().unwrap().len() - 1;
+        let last = case["script"].as_array().expect("recorded").len() - 1;
         let mut pasts = [Past::new(), Past::new()];
         let mut core_hints = pushbacks(&case["script"]);
-        for (i, gap) in case["gaps_ms"].as_array().unwrap().iter().enumerate() {
+        for (i, gap) in case["gaps_ms"].as_array().expect("recorded").iter().enumerate() {
             let hint = match is_core {
-                true => core_hints.next().unwrap(),
-                false => retry_after(case["script"][i.min(last)].as_str().unwrap()),
+                true => core_hints.next().expect("recorded"),
+                false => retry_after(case["script"][i.min(last)].as_str().expect("recorded")),
             };
-            let ends = [0.0, 1.0 - 1e-9].map(trace::draw);
+            let ends = [0.0, 1.0 - 1e-9].map(draw);
             let mut bound = |which: usize| {
                 let wait =
                     config.wait(&backoff, i as u32 + 1, &mut pasts[which], hint, ends[which]);
-                wait.unwrap().as_millis_f64()
+                wait.expect("recorded").as_millis_f64()
             };
             let (low, high) = (bound(0), bound(1));
             let (least, most) = (trace::number(&gap["least"]), trace::number(&gap["most"]));
@@ -225,7 +225,7 @@ fn urllib3_overrides_up_to_six_hours_but_for_a_hint_of_nothing() {
         let backoff = doubling(seconds(0.5), seconds(120.0), Jitter::None)
             .with_rules(Rules { first: First::Fixed(Duration::ZERO), ..Rules::PLAIN });
         let mut past = Past::new();
-        let total = retry["total"].as_u64().unwrap() as u32;
+        let total = retry["total"].as_u64().expect("recorded") as u32;
         let ours: Vec<_> = (1..=total)
             .filter_map(|k| config.wait(&backoff, k, &mut past, Some(hint), Draw::MIDDLE))
             .filter(|wait| !wait.is_zero()) // A wait of nothing is no sleep.
@@ -243,8 +243,8 @@ fn urllib3_overrides_up_to_six_hours_but_for_a_hint_of_nothing() {
 fn go_retryablehttp_overrides_without_a_cap() {
     let config = HintConfig::of(HintRule::Override);
     for case in trace::cases("go-retryablehttp/retry-after.json") {
-        let ns = |key: &str| Duration::from_nanos(case[key].as_u64().unwrap());
-        let answer = case["answer"].as_str().unwrap();
+        let ns = |key: &str| Duration::from_nanos(case[key].as_u64().expect("recorded"));
+        let answer = case["answer"].as_str().expect("recorded");
         // -5 is a moment that has passed.
         let hint = if answer.ends_with("=-5") {
             Some(Hint::After(Duration::ZERO))
@@ -255,11 +255,13 @@ fn go_retryablehttp_overrides_without_a_cap() {
         };
         let heard = answer.starts_with("429") || answer.starts_with("503");
         let backoff = doubling(ns("min_ns"), ns("max_ns"), Jitter::None);
-        let retry = case["attempt_number"].as_u64().unwrap() as u32 + 1;
+        let retry = case["attempt_number"].as_u64().expect("recorded") as u32 + 1;
         let hint = hint.filter(|_| heard);
         let theirs = trace::number(&case["delay_ns"]).max(0.0);
         if !answer.contains("soon") && !answer.contains("1.5") {
-            let ours = config.wait(&backoff, retry, &mut Past::new(), hint, Draw::MIDDLE).unwrap();
+            let ours = config
+                .wait(&backoff, retry, &mut Past::new(), hint, Draw::MIDDLE)
+                .expect("recorded");
             let theirs = Duration::from_nanos(theirs as u64);
             assert!(trace::agree(ours, theirs, 0) || answer.contains("GMT"), "{case}: {ours}");
         }
@@ -273,7 +275,7 @@ fn undici_overrides_up_to_its_longest_wait() {
     for case in trace::cases("npm-others/undici.json") {
         let hint = case["error"]["hint"].as_str().and_then(|text| text.parse().ok());
         let waits = each(&case["delays_ms"], ms);
-        if waits.is_empty() || !case["options"].as_object().unwrap().is_empty() {
+        if waits.is_empty() || !case["options"].as_object().expect("recorded").is_empty() {
             continue;
         }
         if case["name"] == "retry_after_date" {
@@ -289,7 +291,7 @@ fn undici_overrides_up_to_its_longest_wait() {
 fn got_gives_up_above_its_limit() {
     let mut compared = 0;
     for case in trace::cases("npm-others/got.json") {
-        let name = case["name"].as_str().unwrap();
+        let name = case["name"].as_str().expect("recorded");
         if !name.starts_with("hint_") {
             continue;
         }

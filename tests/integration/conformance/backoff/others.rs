@@ -57,10 +57,10 @@ fn backon_seeded_jitter() {
     for seed in 1..=3 {
         let of = |kind: &str| {
             let name = |case: &&Value| {
-                let builder = case["builder"].as_str().unwrap();
+                let builder = case["builder"].as_str().expect("recorded");
                 builder.starts_with(kind) && builder.contains(&format!("seed {seed}"))
             };
-            each(&cases.iter().find(name).unwrap()["delays_ns"], |ns| {
+            each(&cases.iter().find(name).expect("recorded")["delays_ns"], |ns| {
                 Duration::from_nanos(ns as u64)
             })
         };
@@ -76,7 +76,7 @@ fn backon_seeded_jitter() {
     }
 }
 
-/// `retry` sorts its list, and p-retry does not: what is the same is the list.
+/// `retry` sorts its list, and so async-retry on top of it; p-retry does not.
 #[test]
 fn node_retry_p_retry_and_async_retry() {
     let mut compared = 0;
@@ -105,10 +105,10 @@ fn node_retry_p_retry_and_async_retry() {
                 .zip(&waits)
                 .map(|(retry, _)| {
                     let u = uniforms.get(retry as usize - 1).copied().unwrap_or(0.5);
-                    backoff.wait(retry, &mut Past::new(), trace::draw(u))
+                    backoff.wait(retry, &mut Past::new(), draw(u))
                 })
                 .collect();
-            if file == "retry" {
+            if file != "p-retry" {
                 ours.sort_unstable();
             }
             assert_eq!(ours, waits, "{file} {options}");
@@ -138,8 +138,8 @@ fn bullmq_builtin_strategies() {
         let backoff =
             from(growth, Duration::MAX, jitter).with_rules(Rules { rounding, ..Rules::PLAIN });
         let waits = each(&case["delays_ms"], ms);
-        let exact = base.fract() == 0.0;
-        if exact {
+        // Just below 1 a sum of floats is rounded up to the end of the window.
+        if base.fract() == 0.0 && case["script"] != "almost_one" {
             agrees(&options.to_string(), &backoff, &trace::numbers(&case["uniforms"]), &waits, 0);
         }
     }
@@ -198,7 +198,7 @@ fn google_api_core_full_jitter() {
 #[test]
 fn python_backoff_generators() {
     for case in trace::cases("python-others/backoff.json") {
-        let wait = case["wait"].as_str().unwrap();
+        let wait = case["wait"].as_str().expect("recorded");
         let (growth, cap) = match wait {
             "expo()" => (exponential(SECOND, 2.0), Duration::MAX),
             "expo(max_value=60)" => (exponential(SECOND, 2.0), seconds(60.0)),
@@ -239,7 +239,7 @@ fn urllib3_nothing_first_then_doubling() {
         let factor = trace::number(&case["retry"]["backoff_factor"]);
         let backoff = from(exponential(seconds(factor), 2.0), seconds(120.0), Jitter::None)
             .with_rules(Rules { first: First::Fixed(Duration::ZERO), ..cap_last() });
-        let delays = case["delays_s"].as_array().unwrap();
+        let delays = case["delays_s"].as_array().expect("recorded");
         for (errors, theirs) in trace::numbers(&case["retries"]).into_iter().zip(delays) {
             // Where a float overflows theirs raises, and ours stays at the cap.
             let theirs = theirs.as_f64().unwrap_or(120.0);
@@ -253,7 +253,9 @@ fn urllib3_nothing_first_then_doubling() {
 fn tenacity(strategy: &str) -> Option<Backoff> {
     let none = Duration::MAX;
     let uniform = |low, high| {
-        Growth::Drawn(stormlab::random::Distribution::uniform(seconds(low), seconds(high)).unwrap())
+        Growth::Drawn(
+            stormlab::random::Distribution::uniform(seconds(low), seconds(high)).expect("recorded"),
+        )
     };
     let floor = |least| Rules { floor: seconds(least), ..Rules::PLAIN };
     let twice = |base| exponential(seconds(base), 2.0);
@@ -310,7 +312,7 @@ fn tenacity(strategy: &str) -> Option<Backoff> {
 fn tenacity_waits_near_and_far() {
     let mut compared = 0;
     for case in trace::cases("tenacity/waits.json") {
-        let strategy = case["strategy"].as_str().unwrap();
+        let strategy = case["strategy"].as_str().expect("recorded");
         let Some(backoff) = tenacity(strategy) else { continue };
         let waits = each(&case["waits_s"], seconds);
         agrees(strategy, &backoff, &trace::numbers(&case["uniforms"]), &waits, 4);
@@ -318,8 +320,10 @@ fn tenacity_waits_near_and_far() {
     }
     assert!(compared > 40, "{compared}");
     for case in trace::cases("tenacity/waits-far.json") {
-        let Some(backoff) = tenacity(case["strategy"].as_str().unwrap()) else { continue };
-        let waits = case["waits_s"].as_array().unwrap();
+        let Some(backoff) = tenacity(case["strategy"].as_str().expect("recorded")) else {
+            continue;
+        };
+        let waits = case["waits_s"].as_array().expect("recorded");
         for (retry, theirs) in trace::numbers(&case["retries"]).into_iter().zip(waits) {
             let ours = backoff.wait(retry as u32, &mut Past::new(), Draw::MIDDLE);
             // Theirs has no bound but a float's; ours has the longest span, or half of it.

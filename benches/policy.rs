@@ -12,6 +12,7 @@ use criterion::criterion_main;
 use criterion::measurement::WallTime;
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;
+use stormlab::policy::backoff::Past;
 use stormlab::policy::breaker::Breaker;
 use stormlab::policy::breaker::BreakerConfig;
 use stormlab::policy::breaker::LateResults;
@@ -53,14 +54,20 @@ use stormlab::units::SimTime;
 fn decisions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("a decision");
     let half = Draw::new(0.5).expect("in [0, 1)");
-    for (name, jitter) in [("full", Jitter::Full), ("decorrelated", Jitter::Decorrelated)] {
+    let kinds = [
+        ("full", Jitter::Full),
+        ("decorrelated", Jitter::Decorrelated),
+        ("decorrelated V2", Jitter::DecorrelatedV2),
+        ("added share", Jitter::AddedShare(0.5)),
+    ];
+    for (name, jitter) in kinds {
         let (base, cap) = (Duration::from_millis(100), Duration::from_secs(20));
         let backoff = Backoff::exponential(base, 2.0, cap, jitter);
-        let mut retry = 0;
+        let (mut retry, mut past) = (0, Past::new());
         group.bench_function(format!("backoff, {name} jitter"), |b| {
             b.iter(|| {
                 retry = retry % 8 + 1;
-                backoff.wait(black_box(retry), Some(base), black_box(half))
+                backoff.wait(black_box(retry), &mut past, black_box(half))
             });
         });
     }

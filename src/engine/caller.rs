@@ -11,6 +11,7 @@ use crate::engine::plan::Layout;
 use crate::engine::plan::Plan;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
+use crate::policy::backoff::Past;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Permit;
 use crate::policy::budget::Budget;
@@ -23,7 +24,6 @@ use crate::policy::limiter::bulkhead::Line;
 use crate::policy::outcome::Class;
 use crate::policy::throttle::Throttle;
 use crate::policy::throttle::ThrottleConfig;
-use crate::units::Duration;
 use crate::units::SimTime;
 
 /// A call ends after so many tries even if its policy sets no limit.
@@ -194,8 +194,8 @@ pub(super) enum BehindProbe {
 /// What some policies make a call remember, beside its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The wait before the last retry.
-    pub(super) previous_wait: Option<Duration>,
+    /// Of its waits.
+    pub(super) past: Past,
     /// What it owes its budget.
     pub(super) tab: Tab,
     /// What is left to decide when its back-off is over.
@@ -222,7 +222,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Of a call that has just begun.
     pub(super) const NEW: Self = Self {
-        previous_wait: None,
+        past: Past::new(),
         tab: Tab::NEW,
         pending: None,
         began_at: SimTime::ZERO,

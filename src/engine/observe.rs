@@ -30,11 +30,13 @@ pub enum Cause {
     Shed,
     /// The caller's own throttle turned it away and nobody retried that.
     Throttle,
+    /// The server asked not to be tried again, or not as soon as the caller was willing to wait.
+    PushedBack,
 }
 
 impl Cause {
     /// Every cause, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Attempts,
         Self::Time,
         Self::Budget,
@@ -43,6 +45,7 @@ impl Cause {
         Self::NotRetried,
         Self::Shed,
         Self::Throttle,
+        Self::PushedBack,
     ];
 
     /// The name used in results.
@@ -56,6 +59,7 @@ impl Cause {
             Self::NotRetried => "not_retried",
             Self::Shed => "shed",
             Self::Throttle => "throttle",
+            Self::PushedBack => "pushed_back",
         }
     }
 }

@@ -11,17 +11,17 @@ use crate::engine::calendar::RingId;
 use crate::engine::caller::MOST_TRIES;
 use crate::engine::life::LONGEST_CHAIN;
 use crate::policy::backoff::Backoff;
-use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::CallerScope;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
+use crate::policy::stack::Retry;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
@@ -91,7 +91,9 @@ pub(super) struct RetryPlan {
     pub(super) max_attempts: u32,
     pub(super) on: ClassSet,
     pub(super) backoff: Backoff,
-    pub(super) decorrelated: bool,
+    pub(super) hint: HintConfig,
+    /// The wait depends on more than the call's own tries: a call remembers its past.
+    pub(super) remembers: bool,
     /// The waits are the same for everybody.
     pub(super) rigid: bool,
     /// The windows before the first retries, where they depend on the retry alone.
@@ -184,7 +186,7 @@ impl<'m> Plan<'m> {
                 || edge.bulkhead.is_some_and(|bulkhead| bulkhead.config.adapts.is_some())
                 || edge.retry.as_ref().is_some_and(|retry| {
                     // So many tries could follow one another without a step in time.
-                    retry.decorrelated
+                    retry.remembers
                         || retry.max_elapsed.is_some()
                         || retry.budget.as_ref().is_some_and(|it| it.config.keeps_tabs())
                         || retry.max_attempts > u32::from(LONGEST_CHAIN)
@@ -227,10 +229,10 @@ impl EdgePlan {
             max_attempts: retry.max_attempts.unwrap_or(MOST_TRIES).min(MOST_TRIES),
             on: retry.on,
             backoff: retry.backoff.clone(),
-            decorrelated: retry.backoff.jitter == Jitter::Decorrelated,
-            rigid: retry.backoff.jitter == Jitter::None
-                && !matches!(retry.backoff.growth, Growth::Drawn(_)),
-            windows: windows(&retry.backoff),
+            hint: retry.hint,
+            remembers: retry.backoff.remembers() || retry.hint.remembers(),
+            rigid: !retry.backoff.is_random(),
+            windows: windows(retry),
             budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
             max_elapsed: retry.max_elapsed,
             is_bounded: retry.budget.is_some() || retry.max_elapsed.is_some(),
@@ -311,11 +313,11 @@ fn caller_group(caller: Caller, model: &Model) -> (usize, usize) {
     }
 }
 
-/// The windows of the first retries; none where a wait has another memory or is drawn whole.
-fn windows(backoff: &Backoff) -> Vec<Duration> {
+/// The windows of the first retries; none where a wait is decided by more than its window.
+fn windows(retry: &Retry) -> Vec<Duration> {
     const KNOWN: u32 = 16;
-    if backoff.jitter == Jitter::Decorrelated || matches!(backoff.growth, Growth::Drawn(_)) {
+    if !retry.backoff.is_simple() || retry.hint.listens() {
         return Vec::new();
     }
-    (1..=KNOWN).map(|retry| backoff.window(retry)).collect()
+    (1..=KNOWN).map(|k| retry.backoff.window(k)).collect()
 }

@@ -258,6 +258,14 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     if let Some(errors) = it.errors {
         out.put(2, "errors", format!("{{ class: {}, share: {} }}", errors.class, errors.share));
     }
+    if !it.retry_after.is_empty() {
+        let said = it.retry_after.iter().map(|said| match &said.after {
+            Some(after) => format!("{}: {}", said.class, distribution(after)),
+            None => format!("{}: never", said.class),
+        });
+        let said: Vec<_> = said.collect();
+        out.put(2, "retry_after", format!("{{ {} }}", said.join(", ")));
+    }
     let balance = match it.balance {
         Balance::RoundRobin => "round_robin",
         Balance::Random => "random",

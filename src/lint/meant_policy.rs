@@ -2,14 +2,15 @@
 
 use crate::lint::meant::Lines;
 use crate::lint::meant::distribution;
+use crate::lint::meant_backoff::backoff;
+use crate::lint::meant_backoff::hint;
+use crate::lint::meant_backoff::jitter;
 use crate::lint::meant_breaker::breaker;
 use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
 use crate::lint::meant_limiter;
-use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
@@ -91,35 +92,16 @@ fn retry(out: &mut Lines, it: &Retry) {
     let attempts = it.max_attempts.map_or("unlimited".to_owned(), |n| n.to_string());
     out.put_or(3, "max_attempts", (it.max_attempts, Some(defaults::MAX_ATTEMPTS)), attempts);
     out.put_or(3, "backoff", (&it.backoff.growth, &Growth::None), backoff(&it.backoff));
-    let jitter = match it.backoff.jitter {
-        Jitter::None => "none".to_owned(),
-        Jitter::Full => "full".to_owned(),
-        Jitter::Equal => "equal".to_owned(),
-        Jitter::Decorrelated => "decorrelated".to_owned(),
-        Jitter::PlusMinus(share) => format!("{{ plus_minus: {share} }}"),
-    };
+    let jitter = jitter(&it.backoff);
     out.put_or(3, "jitter", (it.backoff.jitter, defaults::JITTER), jitter);
     out.put_or(3, "on", (it.on, defaults::RETRIED), format!("[{}]", it.on));
+    if it.hint.listens() {
+        out.put(3, "hint", hint(&it.hint));
+    }
     if let Some(it) = &it.budget {
         budget(out, it);
     }
     if let Some(it) = &it.max_elapsed {
         max_elapsed(out, it);
-    }
-}
-
-fn backoff(it: &Backoff) -> String {
-    let growth = match &it.growth {
-        Growth::None => return "none".to_owned(),
-        Growth::Constant(wait) => format!("constant: {wait}"),
-        Growth::Linear { base, step } => format!("linear: {{ base: {base}, step: {step} }}"),
-        Growth::Exponential { base, factor } => {
-            format!("exponential: {{ base: {base}, factor: {factor} }}")
-        }
-        Growth::Drawn(drawn) => format!("drawn: {}", distribution(drawn)),
-    };
-    match it.cap {
-        Duration::MAX => format!("{{ {growth} }}"),
-        cap => format!("{{ {growth}, cap: {cap} }}"),
     }
 }

@@ -8,6 +8,7 @@ mod crash;
 mod explain;
 mod load;
 mod meant;
+mod meant_backoff;
 mod meant_breaker;
 mod meant_budget;
 mod meant_limiter;

@@ -11,6 +11,8 @@ use crate::measure::record::Verdicts;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
+use crate::policy::backoff::Rules;
+use crate::policy::hint::HintConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Layer;
@@ -75,6 +77,7 @@ pub(crate) fn model() -> Model {
             cancellation: Cancellation::None,
             work: Distribution::constant(Duration::from_nanos(250_000)),
             errors: None,
+            retry_after: Vec::new(),
             calls: Vec::new(),
             overload: None,
             balance: Balance::RoundRobin,
@@ -100,8 +103,10 @@ pub(crate) fn model() -> Model {
                     growth: Growth::Constant(seconds(2)),
                     cap: Duration::MAX,
                     jitter: Jitter::None,
+                    rules: Rules::PLAIN,
                 },
                 on: ClassSet::TRANSIENT,
+                hint: HintConfig::IGNORE,
                 budget: None,
                 max_elapsed: None,
             }),

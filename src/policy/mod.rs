@@ -5,7 +5,7 @@
 //! down, without any engine.
 //!
 //! ```
-//! use stormlab::policy::backoff::{Backoff, Jitter};
+//! use stormlab::policy::backoff::{Backoff, Jitter, Past};
 //! use stormlab::policy::breaker::{Breaker, BreakerConfig, BreakerState, LateResults, Trip};
 //! use stormlab::policy::budget::{BudgetConfig, DepositPoint, Failure, Tab};
 //! use stormlab::policy::outcome::{Class, ClassSet};
@@ -40,7 +40,7 @@
 //! let mut breaker = Breaker::default();
 //! let (mut attempts, mut calls) = (0, 0);
 //! while breaker.state(now) == BreakerState::Closed {
-//!     let (call, mut retry, mut wait, mut tab) = (calls, 0, None, Tab::default());
+//!     let (call, mut retry, mut past, mut tab) = (calls, 0, Past::new(), Tab::default());
 //!     calls += 1;
 //!     budget.call_started(&budget_config, now);
 //!     while let Some(permit) = breaker.admit(&breaker_config, now) {
@@ -52,8 +52,8 @@
 //!             break;
 //!         }
 //!         retry += 1;
-//!         wait = Some(backoff.wait(retry, wait, keys.draw(Purpose::Backoff, call, retry)));
-//!         now = now + wait.unwrap_or_default();
+//!         let draw = keys.draw(Purpose::Backoff, call, retry);
+//!         now = now + backoff.wait(retry, &mut past, draw);
 //!     }
 //! }
 //! assert_eq!((calls, attempts), (4, 5)); // One retry in all, then the breaker opened.
@@ -65,6 +65,7 @@ pub mod breaker;
 pub mod budget;
 pub mod composition;
 pub mod hedge;
+pub mod hint;
 pub mod limiter;
 pub mod outcome;
 pub mod shedding;

@@ -9,6 +9,7 @@ use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::throttle::ThrottleConfig;
@@ -120,6 +121,8 @@ pub struct Retry {
     pub backoff: Backoff,
     /// The failures that are tried again.
     pub on: ClassSet,
+    /// What is made of a server's word when to come again.
+    pub hint: HintConfig,
     /// What retries may cost in all.
     pub budget: Option<Scoped<BudgetConfig>>,
     /// How long after the call began another attempt may follow.
@@ -188,6 +191,7 @@ impl Policy {
             max_attempts: Some(max_attempts),
             backoff,
             on: ClassSet::TRANSIENT,
+            hint: HintConfig::IGNORE,
             budget: None,
             max_elapsed: None,
         });

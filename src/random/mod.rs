@@ -9,6 +9,7 @@
 //!
 //! Invariant: equal keys, equal draws, on every platform and in whatever order they are asked for.
 
+mod curve;
 mod distribution;
 mod gamma;
 mod logarithm;
@@ -19,6 +20,7 @@ mod powers;
 #[cfg(test)]
 mod tests;
 
+pub use curve::rising;
 pub use distribution::Distribution;
 pub use powers::cube_root;
 pub use powers::power;
@@ -68,6 +70,8 @@ pub enum Purpose {
     LimitProbe = 16,
     /// How long a circuit breaker stays open.
     BreakerOpening = 17,
+    /// How long a server asks its caller to wait.
+    RetryAfter = 18,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -71,6 +71,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
         cancellation: Cancellation::None,
         work: Distribution::constant(Duration::from_millis(work_ms)),
         errors: None,
+        retry_after: Vec::new(),
         calls,
         overload: None,
         balance: Balance::RoundRobin,

@@ -45,7 +45,25 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
     ("`linear`", "as `{ base: 50ms, step: 50ms, cap: 1s }`"),
     ("`exponential`", "as `{ base: 100ms, factor: 2, cap: 2s }`"),
-    ("`jitter`", "as `none`, `full`, `equal`, `decorrelated` or `{ plus_minus: 20% }`"),
+    ("`polynomial`", "as `{ unit: 1s, exponent: 4, plus: 15s }`"),
+    ("`fibonacci`", "as `1s`, or `{ base: 1s, cap: 1min }`"),
+    ("`table`", "as `[5s, 5min, 30min]`, or `{ waits: [5s, 5min], ends: true }`"),
+    ("`round`", "as `{ down: 1ms }` or `{ nearest: 1s }`"),
+    (
+        "an entry of `by_class`",
+        "as `{ on: rate_limited, base: 1s }`, `{ on: …, scale: 0.5 }` or `{ on: …, backoff: … }`",
+    ),
+    (
+        "`jitter`",
+        "as `none`, `full`, `equal`, `decorrelated`, `decorrelated_v2` or `{ plus_minus: 20% }`",
+    ),
+    ("a kind of jitter", "as `20%`, or `{ share: 20%, whole: 1ms }`; for spans `{ most: 1s }`"),
+    (
+        "`hint`",
+        "as `ignore`, `override`, `larger`, `{ clamp: { at_most: 5s } }` or `{ give_up_above: 30s }`",
+    ),
+    ("a rule of `hint`", "as `{ cap: 1h, spread: 20%, sequence: restarts }`"),
+    ("`retry_after`", "as `2s`, or `{ overloaded: 2s, rate_limited: never }`"),
     ("`breaker`", "as `{ consecutive: 5, open_for: 10s }`"),
     ("`window`", "as `{ length: 30s, failure_share: 50%, minimum_calls: 20 }`"),
     ("`bulkhead`", "as `{ limit: 50, queue: 10 }`"),
@@ -101,11 +119,15 @@ mod tests {
     #[test]
     fn every_map_has_an_example() {
         let readers = [
+            include_str!("file/backoffs.rs"),
+            include_str!("file/breakers.rs"),
             include_str!("file/budgets.rs"),
             include_str!("file/clients.rs"),
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
+            include_str!("file/hints.rs"),
+            include_str!("file/jitters.rs"),
             include_str!("file/limiters.rs"),
             include_str!("file/mod.rs"),
             include_str!("file/policies.rs"),

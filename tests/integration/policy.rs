@@ -5,6 +5,7 @@
 
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;
+use stormlab::policy::backoff::Past;
 use stormlab::policy::breaker::Breaker;
 use stormlab::policy::breaker::BreakerConfig;
 use stormlab::policy::breaker::LateResults;
@@ -49,11 +50,10 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
 /// `count` sequences of `retries` waits each, in seconds.
 fn waits(backoff: &Backoff, count: u64, retries: u32) -> Vec<Vec<f64>> {
     let sequence = |call| {
-        let mut previous = None;
+        let mut past = Past::new();
         let mut next = |retry| {
-            let wait = backoff.wait(retry, previous, KEYS.draw(Purpose::Backoff, call, retry));
-            previous = Some(wait);
-            wait.as_secs_f64()
+            let draw = KEYS.draw(Purpose::Backoff, call, retry);
+            backoff.wait(retry, &mut past, draw).as_secs_f64()
         };
         (1..=retries).map(&mut next).collect()
     };
@@ -349,6 +349,6 @@ fn c73_breakers_that_opened_together_probe_together() {
 #[test]
 fn a_wait_at_the_end_of_the_scale_does_not_overflow_the_clock() {
     let backoff = doubling(Duration::from_secs(1), Duration::MAX, Jitter::PlusMinus(0.2));
-    let wait = backoff.wait(u32::MAX, None, Draw::new(0.99).unwrap());
+    let wait = backoff.wait(u32::MAX, &mut Past::new(), Draw::new(0.99).unwrap());
     assert_eq!(SimTime::from_nanos(5) + wait, SimTime::NEVER);
 }

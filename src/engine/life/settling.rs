@@ -17,7 +17,9 @@ use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::RetryPlan;
+use crate::policy::backoff::Past;
 use crate::policy::budget::Answer;
+use crate::policy::hint::Hint;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
 use crate::random::Purpose;
@@ -139,7 +141,9 @@ impl<'p, O: Observer> Life<'p, O> {
         if tries >= retry.max_attempts {
             return Decision::End(Some(Cause::Attempts));
         }
-        let wait = self.wait_before_retry(slot, key, tries, retry);
+        let Some(wait) = self.wait_before_retry(slot, key, tries, retry, class) else {
+            return Decision::End(Some(Cause::PushedBack));
+        };
         let Some(wait) = self.fitting(slot, edge, parent, wait) else {
             return Decision::End(Some(Cause::Time));
         };
@@ -208,7 +212,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
-    /// How long the next try is to wait.
+    /// How long the next try is to wait; `None`: what the server said ends the call.
     #[inline(always)]
     fn wait_before_retry(
         &mut self,
@@ -216,24 +220,50 @@ impl<'p, O: Observer> Life<'p, O> {
         key: u64,
         tries: u32,
         retry: &RetryPlan,
-    ) -> Duration {
-        let known = retry.windows.get(tries as usize - 1);
-        if let Some(window) = known
-            && retry.rigid
-        {
-            return *window;
+        class: Class,
+    ) -> Option<Duration> {
+        let Some(window) = retry.windows.get(tries as usize - 1) else {
+            return self.rare_wait(slot, tries, retry, class);
+        };
+        if retry.rigid {
+            return Some(*window);
         }
+        Some(retry.backoff.spread(*window, self.keys.draw(Purpose::Backoff, key, tries)))
+    }
+
+    /// The same where it takes more than a window: another kind of back-off, a late retry, a hint.
+    #[inline(never)]
+    fn rare_wait(
+        &mut self,
+        slot: u32,
+        tries: u32,
+        retry: &RetryPlan,
+        class: Class,
+    ) -> Option<Duration> {
+        let Call { key, edge, .. } = self.calls[slot];
         let draw = self.keys.draw(Purpose::Backoff, key, tries);
-        match known {
-            Some(window) => retry.backoff.spread(*window, draw),
-            None if retry.decorrelated => {
-                let memory = &mut self.memories[slot as usize];
-                let wait = retry.backoff.wait(tries, memory.previous_wait, draw);
-                memory.previous_wait = Some(wait);
-                wait
-            }
-            None => retry.backoff.wait(tries, None, draw),
+        let hint = if retry.hint.listens() { self.hint(edge, key, tries, class) } else { None };
+        let mut past = match self.memories.get(slot as usize) {
+            Some(memory) if retry.remembers => memory.past,
+            _ => Past::new(),
+        };
+        let wait = retry.hint.wait(retry.backoff.after(class), tries, &mut past, hint, draw);
+        if retry.remembers {
+            self.memories[slot as usize].past = past;
         }
+        wait
+    }
+
+    /// What the service that answered with `class` says about when to come again.
+    fn hint(&self, edge: &EdgePlan, key: u64, tries: u32, class: Class) -> Option<Hint> {
+        let said = &self.service(edge.target).retry_after;
+        let of_class = said.iter().find(|said| said.class == class)?;
+        Some(match &of_class.after {
+            Some(after) => {
+                Hint::After(after.sample(self.keys.draw(Purpose::RetryAfter, key, tries)))
+            }
+            None => Hint::Never,
+        })
     }
 
     /// Exactly one next try is scheduled.

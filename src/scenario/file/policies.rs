@@ -1,9 +1,8 @@
 //! `policies`: what a caller does about failure, each strategy at most once.
 
-use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
@@ -18,12 +17,15 @@ use crate::policy::throttle::ThrottleConfig;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
 use crate::scenario::fields::Fields;
+use crate::scenario::file::backoffs::WrittenBackoff;
 use crate::scenario::file::backoffs::read_backoff;
-use crate::scenario::file::backoffs::read_jitter;
 use crate::scenario::file::breakers::read_breaker;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::budgets::read_max_elapsed;
+use crate::scenario::file::hints::read_hint;
+use crate::scenario::file::jitters::WrittenJitter;
+use crate::scenario::file::jitters::read_jitter;
 use crate::scenario::file::limiters::read_bulkhead;
 use crate::scenario::file::limiters::refuse_unsimulated;
 use crate::scenario::file::throttles::read_throttle;
@@ -70,10 +72,10 @@ pub(in crate::scenario) struct WrittenPolicy {
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct WrittenRetry {
     pub(in crate::scenario) max_attempts: Option<Option<u32>>,
-    pub(in crate::scenario) growth: Option<Growth>,
-    pub(in crate::scenario) cap: Option<Duration>,
-    pub(in crate::scenario) jitter: Option<Spanned<Jitter>>,
+    pub(in crate::scenario) backoff: Option<WrittenBackoff>,
+    pub(in crate::scenario) jitter: Option<Spanned<WrittenJitter>>,
     pub(in crate::scenario) on: Option<ClassSet>,
+    pub(in crate::scenario) hint: Option<HintConfig>,
     pub(in crate::scenario) budget: Option<Scoped<WrittenBudget>>,
     pub(in crate::scenario) max_elapsed: Option<ElapsedLimit>,
 }
@@ -108,15 +110,16 @@ fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
     let backoff = fields.take("backoff").and_then(|node| read_backoff(node, problems));
     let jitter = fields.get("jitter", problems, read_jitter);
     let on = fields.get("on", problems, read_classes);
+    let hint = fields.get("hint", problems, read_hint);
     let budget = fields.take("budget").and_then(|node| read_budget(node, problems));
     let max_elapsed = fields.get("max_elapsed", problems, read_max_elapsed);
     fields.close(problems);
     Some(WrittenRetry {
         max_attempts: max_attempts.map(|max| max.value),
-        cap: backoff.as_ref().and_then(|(_, cap)| *cap),
-        growth: backoff.map(|(growth, _)| growth),
+        backoff,
         jitter,
         on: on.map(|on| on.value),
+        hint: hint.map(|hint| hint.value),
         budget,
         max_elapsed: max_elapsed.map(|limit| limit.value),
     })

@@ -9,6 +9,7 @@ use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::Named;
 use crate::scenario::file::distribution;
+use crate::scenario::file::hints::read_retry_after;
 use crate::scenario::file::items;
 use crate::scenario::file::reference;
 use crate::scenario::model::Balance;
@@ -19,6 +20,7 @@ use crate::scenario::model::Errors;
 use crate::scenario::model::Overload;
 use crate::scenario::model::Queue;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::RetryAfter;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -53,6 +55,7 @@ pub(in crate::scenario) struct WrittenService {
     pub(in crate::scenario) cancellation: Option<Spanned<Cancellation>>,
     pub(in crate::scenario) work: Option<Spanned<Distribution>>,
     pub(in crate::scenario) errors: Option<Errors>,
+    pub(in crate::scenario) retry_after: Vec<RetryAfter>,
     pub(in crate::scenario) calls: Vec<WrittenCall>,
     pub(in crate::scenario) overload: Option<Overload>,
     pub(in crate::scenario) balance: Option<Spanned<Balance>>,
@@ -93,6 +96,10 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenServic
             distribution::read,
         ),
         errors: fields.take("errors").and_then(|node| read_errors(node, problems)),
+        retry_after: fields
+            .take("retry_after")
+            .and_then(|node| read_retry_after(node, problems))
+            .unwrap_or_default(),
         calls: fields
             .take("calls")
             .and_then(|node| items(node, "`calls` of a service", problems, read_call))

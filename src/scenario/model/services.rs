@@ -28,6 +28,8 @@ pub struct Service {
     pub work: Distribution,
     /// Errors of its own, besides those of triggers.
     pub errors: Option<Errors>,
+    /// What it tells callers about when to come again, by the class of its answer.
+    pub retry_after: Vec<RetryAfter>,
     /// Calls made after the own work, one after another.
     pub calls: Vec<EdgeId>,
     /// What pushes a replica over, and how it comes back.
@@ -104,6 +106,15 @@ pub struct Errors {
     pub class: Class,
     /// How many of them.
     pub share: Share,
+}
+
+/// What a service tells a caller about when to come again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RetryAfter {
+    /// The answer that carries it.
+    pub class: Class,
+    /// The time it names; `None`: not at all.
+    pub after: Option<Distribution>,
 }
 
 /// What pushes a replica over, and how it comes back.

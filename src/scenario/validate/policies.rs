@@ -1,8 +1,7 @@
 //! `policies`: defaults filled in, and strategies that fit one another.
 
 use crate::policy::backoff::Backoff;
-use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::bulkhead::Abandoned;
 use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
@@ -19,7 +18,7 @@ use crate::scenario::file::Written;
 use crate::scenario::file::WrittenBudget;
 use crate::scenario::file::WrittenPolicy;
 use crate::scenario::file::WrittenRetry;
-use crate::units::Duration;
+use crate::scenario::validate::backoffs;
 
 /// Every policy of the file, in order.
 pub(super) fn policies(written: &Written<'_>, problems: &mut Problems) -> Vec<Policy> {
@@ -91,17 +90,7 @@ fn fitting(written: &WrittenPolicy, policy: &Policy, place: Place, problems: &mu
 }
 
 fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
-    let growth = written.growth.clone().unwrap_or(Growth::None);
-    let jitter = written.jitter.map_or(defaults::JITTER, |jitter| jitter.value);
-    if let (Some(place), Jitter::Decorrelated, Growth::None | Growth::Drawn(_)) =
-        (written.jitter.map(|jitter| jitter.place), jitter, &growth)
-    {
-        problems.push_with(
-            place,
-            "decorrelated jitter grows from a base, and this back-off has none",
-            "use `constant`, `linear` or `exponential`",
-        );
-    }
+    let backoff = backoffs::meant(written.backoff.as_ref(), written.jitter, problems);
     let on = written.on.unwrap_or(defaults::RETRIED);
     let budget = written.budget.map(|scoped| Scoped {
         per: scoped.per,
@@ -111,11 +100,23 @@ fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
         },
     });
     Retry {
-        max_attempts: written.max_attempts.unwrap_or(Some(defaults::MAX_ATTEMPTS)),
-        backoff: Backoff { growth, cap: written.cap.unwrap_or(Duration::MAX), jitter },
+        max_attempts: max_attempts(written.max_attempts, &backoff),
+        backoff,
         on,
+        hint: written.hint.unwrap_or(HintConfig::IGNORE),
         budget,
         max_elapsed: written.max_elapsed,
+    }
+}
+
+/// The attempts of one call: as written, but no more than the sequence of waits has. Where nothing
+/// is written, a sequence that ends says it all.
+fn max_attempts(written: Option<Option<u32>>, backoff: &Backoff) -> Option<u32> {
+    let of_sequence = backoff.most_retries().map(|retries| retries.saturating_add(1));
+    match (written, of_sequence) {
+        (None, Some(bound)) => Some(bound),
+        (None, None) => Some(defaults::MAX_ATTEMPTS),
+        (Some(written), bound) => written.into_iter().chain(bound).min(),
     }
 }
 

@@ -146,6 +146,7 @@ pub(super) fn system(
                 cancellation: service.cancellation.map_or(defaults::CANCELLATION, |c| c.value),
                 work: service.work.as_ref()?.value.clone(),
                 errors: service.errors,
+                retry_after: service.retry_after.clone(),
                 calls,
                 overload: service.overload,
                 balance: service.balance.map_or(defaults::BALANCE, |balance| balance.value),

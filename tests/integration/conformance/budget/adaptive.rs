@@ -31,6 +31,9 @@ fn replay(case: &Value, unit: &str, clock: Clock, [slack, fill_rate]: [f64; 2]) 
         };
         let mut now = clock(number(&step[format!("called_at_{unit}")]));
         for (attempt, sent_at) in sent.iter().enumerate() {
+            if attempt > 0 && backoffs.is_empty() {
+                now = clock(*sent_at); // The waits between attempts are not in this file.
+            }
             while let Some(wait) = cubic.acquire(SimTime::from_nanos(now)) {
                 now += wait.as_nanos();
                 held += 1;

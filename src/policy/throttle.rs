@@ -141,10 +141,10 @@ impl Throttle {
             (State::Tally(tally), ThrottleConfig::Admission(config)) => {
                 config.settle(tally, now, failure);
             }
-            (State::Cubic(cubic), ThrottleConfig::Cubic { throttled }) => {
-                if !failure.is_some_and(Class::is_local) {
-                    cubic.settle(now, failure.is_some_and(|class| throttled.contains(class)));
-                }
+            (State::Cubic(cubic), ThrottleConfig::Cubic { throttled })
+                if !failure.is_some_and(Class::is_local) =>
+            {
+                cubic.settle(now, failure.is_some_and(|class| throttled.contains(class)));
             }
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::policy::budget::purse::TOKEN;
+use crate::policy::outcome::ClassSet;
 use crate::units::SECOND;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -67,6 +67,14 @@ impl Cubic {
         }
     }
 
+    /// The same, filling at another rate than one token a second until the first answer: not at
+    /// all in the SDK for JavaScript.
+    #[must_use]
+    pub const fn filling_at(mut self, rate: f64) -> Self {
+        self.fill_rate = rate;
+        self
+    }
+
     /// Takes a token, or says how long to wait before asking again.
     #[inline]
     #[must_use]

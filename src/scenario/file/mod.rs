@@ -3,6 +3,7 @@
 //! Reading checks shape, types and ranges. What needs more than one place of the file to decide
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
+mod amounts;
 mod backoffs;
 mod breakers;
 mod budgets;

@@ -59,12 +59,10 @@ fn c43_retries_in_back_off_count_on_one_side_only() {
         (diary.count(&["backs-off"]), diary.count(&["server", "after-refusal"]))
     };
     assert_eq!(retries(1, "100%"), (2, 2), "one after the other, each time");
-    // The i-th failure finds i retries waiting beside 1000 − i attempts: until i ≥ 0.2 (1000 − i).
-    let (granted, sent) = retries(1_000, "20%");
-    let first_wave = 167;
-    assert_eq!(granted, sent);
-    // 25 ms on the 167 alone are active, and a sixth of them goes on.
-    assert_eq!(granted, first_wave + 28);
+    // The failure after i others finds i retries waiting beside 1000 − i attempts, itself included:
+    // they are granted until i ≥ ⌊0.2 (1000 − i)⌋. When these fail in their turn, they are all
+    // that is active, and a fifth of it is less than what is still under way.
+    assert_eq!(retries(1_000, "20%"), (166, 166));
 }
 
 /// Six requests fail at once where three retries may be under way: three are retried, three fail
@@ -184,10 +182,13 @@ policies:
         let calls = diary.count(&["calls"]);
         (diary.count(&["backs-off"]), diary.count(&["denied"]), calls)
     };
-    for rule in ["exact", "finagle", "tower"] {
+    for rule in ["exact", "finagle"] {
         let (retries, denied, calls) = outcome("timeout", rule);
         assert_eq!((retries, denied), (5 * calls, 0), "{rule}");
     }
+    // Calls that come on the ends of its slots: there tower forgets a slot too late.
+    let (retries, denied, _) = outcome("timeout", "tower");
+    assert!(retries >= 9 * 60 && denied > 0, "{retries} retries, {denied} denied");
     assert_eq!(outcome("unavailable", "exact").0, 0);
 }
 

@@ -5,11 +5,14 @@
 
 use std::hint::black_box;
 
+use criterion::BenchmarkGroup;
 use criterion::Criterion;
 use criterion::criterion_group;
 use criterion::criterion_main;
+use criterion::measurement::WallTime;
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;
+use stormlab::policy::backoff::Past;
 use stormlab::policy::breaker::Breaker;
 use stormlab::policy::breaker::BreakerConfig;
 use stormlab::policy::breaker::LateResults;
@@ -17,8 +20,28 @@ use stormlab::policy::breaker::Settled;
 use stormlab::policy::breaker::Trip;
 use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::budget::DepositPoint;
+use stormlab::policy::budget::Failure;
+use stormlab::policy::budget::Tab;
+use stormlab::policy::budget::slots::ActiveShare;
+use stormlab::policy::budget::window::WindowConfig;
+use stormlab::policy::budget::window::WindowRule;
+use stormlab::policy::hedge::HedgeConfig;
+use stormlab::policy::hedge::HedgeDelay;
+use stormlab::policy::hedge::PushBack;
+use stormlab::policy::limiter::Bulkhead;
+use stormlab::policy::limiter::BulkheadConfig;
+use stormlab::policy::limiter::adaptive::AdaptiveConfig;
+use stormlab::policy::limiter::adaptive::Sample;
+use stormlab::policy::limiter::adaptive::aimd::AimdConfig;
+use stormlab::policy::limiter::adaptive::gradient::Gradient2Config;
+use stormlab::policy::limiter::adaptive::gradient::GradientConfig;
+use stormlab::policy::limiter::adaptive::vegas::VegasConfig;
+use stormlab::policy::limiter::rate::TokenBucket;
+use stormlab::policy::limiter::rate::TokenBucketConfig;
 use stormlab::policy::outcome::Class;
 use stormlab::policy::outcome::ClassSet;
+use stormlab::policy::shedding::CoDelConfig;
+use stormlab::policy::shedding::Standing;
 use stormlab::random::Distribution;
 use stormlab::random::Keys;
 use stormlab::random::Purpose;
@@ -31,24 +54,25 @@ use stormlab::units::SimTime;
 fn decisions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("a decision");
     let half = Draw::new(0.5).expect("in [0, 1)");
-    for (name, jitter) in [("full", Jitter::Full), ("decorrelated", Jitter::Decorrelated)] {
+    let kinds = [
+        ("full", Jitter::Full),
+        ("decorrelated", Jitter::Decorrelated),
+        ("decorrelated V2", Jitter::DecorrelatedV2),
+        ("added share", Jitter::AddedShare(0.5)),
+    ];
+    for (name, jitter) in kinds {
         let (base, cap) = (Duration::from_millis(100), Duration::from_secs(20));
         let backoff = Backoff::exponential(base, 2.0, cap, jitter);
-        let mut retry = 0;
+        let (mut retry, mut past) = (0, Past::new());
         group.bench_function(format!("backoff, {name} jitter"), |b| {
             b.iter(|| {
                 retry = retry % 8 + 1;
-                backoff.wait(black_box(retry), Some(base), black_box(half))
+                backoff.wait(black_box(retry), &mut past, black_box(half))
             });
         });
     }
 
-    let bucket = BudgetConfig::TokenBucket {
-        max_milli: 10_000,
-        ratio_milli: 100,
-        threshold_milli: 5_000,
-        counts: ClassSet::TRANSIENT,
-    };
+    let bucket = BudgetConfig::token_bucket(10_000, 100, 5_000, ClassSet::TRANSIENT);
     let ratio = BudgetConfig::Ratio {
         ratio_milli: 200,
         deposit: DepositPoint::Call,
@@ -56,7 +80,20 @@ fn decisions(criterion: &mut Criterion) {
         cap_milli: 100_000,
         start_milli: 0,
     };
-    for (name, config) in [("token bucket", bucket), ("ratio with a floor", ratio)] {
+    let (rule, deposit, ttl) = (WindowRule::Tower, DepositPoint::Call, Duration::from_secs(10));
+    let window = BudgetConfig::Window(WindowConfig::new(rule, 200, deposit, ttl, 10));
+    let active = BudgetConfig::ActiveShare(ActiveShare {
+        share_milli: 200,
+        least: 3,
+        interval: Duration::ZERO,
+    });
+    for (name, config) in [
+        ("token bucket", bucket),
+        ("ratio with a floor", ratio),
+        ("window", window),
+        ("share of active", active),
+    ] {
+        let mut tab = Tab::NEW;
         let mut budget = config.start(SimTime::ZERO);
         let mut now = 0;
         group.bench_function(format!("budget, {name}: a call that fails"), |b| {
@@ -64,8 +101,11 @@ fn decisions(criterion: &mut Criterion) {
                 now += 1_000_000;
                 let at = SimTime::from_nanos(black_box(now));
                 budget.call_started(&config, at);
-                budget.attempt_failed(&config, at, Class::Timeout);
-                budget.may_retry(&config, at)
+                budget.attempt_sent(&config, at, &mut tab);
+                budget.attempt_failed(&config, at, Failure::of(Class::Timeout), &mut tab);
+                let answer = budget.may_retry(&config, at, Class::Timeout, &mut tab);
+                budget.attempt_over(&config, at, &mut tab);
+                answer
             });
         });
     }
@@ -82,6 +122,7 @@ fn decisions(criterion: &mut Criterion) {
             probes: 1,
             counts: ClassSet::TRANSIENT,
             late_results: LateResults::Ignore,
+            ..BreakerConfig::PLAIN
         };
         let mut breaker = Breaker::default();
         let mut now = 0;
@@ -97,7 +138,58 @@ fn decisions(criterion: &mut Criterion) {
             });
         });
     }
+    limiters(&mut group);
     group.finish();
+}
+
+fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
+    let half = Draw::new(0.5).expect("in [0, 1)");
+    let (config, mut bulkhead) = (BulkheadConfig::new(10, 20), Bulkhead::default());
+    group.bench_function("bulkhead: enter and leave", |b| {
+        b.iter(|| (bulkhead.enter(black_box(&config)), bulkhead.leave(&config)));
+    });
+    for (name, config) in [
+        ("AIMD", AdaptiveConfig::Aimd(AimdConfig::DEFAULT)),
+        ("Vegas", AdaptiveConfig::Vegas(VegasConfig::DEFAULT)),
+        ("gradient", AdaptiveConfig::Gradient(GradientConfig::DEFAULT)),
+        ("second gradient", AdaptiveConfig::Gradient2(Gradient2Config::DEFAULT)),
+    ] {
+        let (mut limit, mut nanos) = (config.start(half), 0);
+        group.bench_function(format!("adaptive limit, {name}: a sample"), |b| {
+            b.iter(|| {
+                nanos = (nanos + 7_777_777) % 50_000_000;
+                let rtt = Duration::from_nanos(black_box(nanos));
+                limit.update(&config, Sample { rtt, in_flight: 100, dropped: false }, half);
+                limit.limit()
+            });
+        });
+    }
+    let (interval, max_wait) = (Duration::from_millis(1), Duration::ZERO);
+    let config = TokenBucketConfig { interval, burst: 10, max_wait };
+    let (mut bucket, mut now) = (TokenBucket::default(), 0);
+    group.bench_function("rate, token bucket: acquire", |b| {
+        b.iter(|| {
+            now += 900_000;
+            bucket.acquire(&config, SimTime::from_nanos(black_box(now)))
+        });
+    });
+    let delay = HedgeDelay::After(Duration::from_millis(200));
+    let config = HedgeConfig { delay, max_attempts: 2, on: ClassSet::TRANSIENT };
+    group.bench_function("hedge: start, due and settle", |b| {
+        b.iter(|| {
+            let mut hedge = black_box(&config).start();
+            (hedge.due(&config), hedge.settle(&config, Ok(()), PushBack::None))
+        });
+    });
+    let (config, mut standing) = (CoDelConfig::DEFAULT, Standing::default());
+    standing.fill(SimTime::ZERO);
+    group.bench_function("CoDel: is it stale?", |b| {
+        b.iter(|| {
+            now += 900_000;
+            let at = SimTime::from_nanos(black_box(now));
+            standing.is_stale(&config, at, at - Duration::from_millis(9))
+        });
+    });
 }
 
 fn chance(criterion: &mut Criterion) {

@@ -55,6 +55,12 @@ pub(super) struct Left {
     /// The integral of the calls in back-off and the sum of their stays, both modulo 2⁶⁴.
     pub(super) back_off_integral: u64,
     pub(super) back_off_stays: u64,
+    /// Places among the retries under way: taken, and held by calls.
+    pub(super) retry_places: [u64; 2],
+    /// Places that calls and abandoned attempts hold, and calls in a line, by their own records.
+    pub(super) places: [u64; 2],
+    /// The same by the counts of the bulkheads.
+    pub(super) bulkheads: [u64; 2],
     pub(super) services: Vec<ServiceLeft>,
     pub(super) calendar: Counts,
     pub(super) pending: u64,
@@ -101,9 +107,13 @@ impl Audit {
             int(self.granted),
             int(self.retried + self.cut_short + left.backing_off),
         )?;
+        let [taken, held] = left.retry_places;
+        law("places of retries taken = held", int(taken), int(held))?;
         if self.granted > self.failures {
             return Err(format!("{} retries for {} failures", self.granted, self.failures));
         }
+        law("places in bulkheads", int(left.bulkheads[0]), int(left.places[0]))?;
+        law("calls in a bulkhead's line", int(left.bulkheads[1]), int(left.places[1]))?;
         let counts = left.calendar;
         law(
             "events scheduled = taken + beyond the end + pending",

@@ -2,6 +2,7 @@
 //!
 //! Like a server, this side is asked and answers; what follows is decided in `life.rs`.
 
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
 use crate::engine::observe::Reason;
@@ -10,12 +11,19 @@ use crate::engine::plan::Layout;
 use crate::engine::plan::Plan;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
+use crate::policy::backoff::Past;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Permit;
 use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::Tab;
 use crate::policy::limiter::Bulkhead;
-use crate::units::Duration;
+use crate::policy::limiter::BulkheadConfig;
+use crate::policy::limiter::adaptive::Adaptive;
+use crate::policy::limiter::bulkhead::Line;
+use crate::policy::outcome::Class;
+use crate::policy::throttle::Throttle;
+use crate::policy::throttle::ThrottleConfig;
 use crate::units::SimTime;
 
 /// A call ends after so many tries even if its policy sets no limit.
@@ -172,39 +180,90 @@ impl CallState {
     }
 }
 
+/// Does a call wait behind the probe of a breaker?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BehindProbe {
+    /// It does not.
+    No,
+    /// It does.
+    Waiting,
+    /// The probe is back; it asks again before anything else happens.
+    Called,
+}
+
 /// What some policies make a call remember, beside its record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The wait before the last retry.
-    pub(super) previous_wait: Option<Duration>,
+    /// Of its waits.
+    pub(super) past: Past,
+    /// What it owes its budget.
+    pub(super) tab: Tab,
+    /// What is left to decide when its back-off is over.
+    pub(super) pending: Option<Pending>,
+    /// When its first try began.
+    pub(super) began_at: SimTime,
     /// When the time of the whole call runs out.
     pub(super) ends_at: SimTime,
     /// The sequence number of that timer, zero when it is not awaited.
     pub(super) timer: u32,
-    /// The breaker's permit.
+    /// The breaker's permit, and since when it is held.
     pub(super) permit: Option<Permit>,
+    pub(super) permitted_at: SimTime,
+    /// Does it wait behind a breaker's probe?
+    pub(super) behind_probe: BehindProbe,
     /// Tries in a row without a step in time, and when that was.
     pub(super) chain: u16,
     pub(super) chained_at: SimTime,
+    /// When it came into a bulkhead whose limit adapts, and how many were in it then.
+    pub(super) entered_at: SimTime,
+    pub(super) in_flight: u32,
 }
 
 impl Memory {
     /// Of a call that has just begun.
     pub(super) const NEW: Self = Self {
-        previous_wait: None,
+        past: Past::new(),
+        tab: Tab::NEW,
+        pending: None,
+        began_at: SimTime::ZERO,
         ends_at: SimTime::NEVER,
         timer: 0,
         permit: None,
+        permitted_at: SimTime::ZERO,
+        behind_probe: BehindProbe::No,
         chain: 0,
         chained_at: SimTime::NEVER,
+        entered_at: SimTime::NEVER,
+        in_flight: 0,
     };
+}
+
+/// What is left to decide when a back-off is over, with the failure that it follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pending {
+    /// The budget is asked then.
+    Ask(Class),
+    /// It has refused; the call ends.
+    Refused(Class),
 }
 
 /// The states that the strategies of one layout share, made when first used.
 pub(super) struct Strategies {
     pub(super) budgets: Lazy<Budget>,
+    pub(super) throttles: Lazy<Throttle>,
     pub(super) breakers: Lazy<Breaker>,
     pub(super) bulkheads: Lazy<Room>,
+    /// Who waits behind the probes of each breaker, in order.
+    pub(super) behind_probes: BTreeMap<usize, VecDeque<BehindOne>>,
+}
+
+/// A call that waits behind the probe of an epoch. Who gives up leaves its entry behind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BehindOne {
+    pub(super) epoch: u32,
+    pub(super) slot: u32,
+    /// Tells the call from a later one in the same slot.
+    pub(super) key: u64,
 }
 
 /// A bulkhead and the calls that wait for a place in it, in order.
@@ -212,20 +271,35 @@ pub(super) struct Strategies {
 pub(super) struct Room {
     pub(super) bulkhead: Bulkhead,
     pub(super) line: VecDeque<InLine>,
+    /// Its limit, where that adapts and has begun to.
+    pub(super) adaptive: Option<Adaptive>,
 }
 
 impl Room {
-    /// The first in line, who has been given a place, is called.
-    pub(super) fn call_next(&mut self, calls: &mut Slab<Call<'_>>) -> Option<u32> {
-        while let Some(next) = self.line.pop_front() {
+    /// Who is next in line, and has been given a place, is called.
+    pub(super) fn call_next(&mut self, line: Line, calls: &mut Slab<Call<'_>>) -> Option<u32> {
+        let next = |entries: &mut VecDeque<InLine>| match line {
+            Line::Fifo => entries.pop_front(),
+            Line::Lifo => entries.pop_back(),
+        };
+        while let Some(next) = next(&mut self.line) {
             if next.is_in_line(calls) {
-                let state = &mut calls[next.slot].state;
-                state.take(Flag::IN_LINE);
-                state.set(Flag::CALLED);
+                let call = &mut calls[next.slot];
+                call.timer = 0; // Its patience is no longer needed.
+                call.state.take(Flag::IN_LINE);
+                call.state.set(Flag::CALLED);
                 return Some(next.slot);
             }
         }
         None
+    }
+
+    /// How many it lets in just now.
+    pub(super) fn limit(&self, config: &BulkheadConfig) -> u32 {
+        match (&self.adaptive, config.adapts) {
+            (Some(adaptive), Some(_)) => adaptive.limit(),
+            _ => config.limit,
+        }
     }
 }
 
@@ -249,8 +323,10 @@ impl Strategies {
     pub(super) fn new(layout: &Layout) -> Self {
         Self {
             budgets: Lazy::new(layout.budgets.len),
+            throttles: Lazy::new(layout.throttles.len),
             breakers: Lazy::new(layout.breakers.len),
             bulkheads: Lazy::new(layout.bulkheads.len),
+            behind_probes: BTreeMap::new(),
         }
     }
 
@@ -271,9 +347,18 @@ impl Strategies {
         self.budgets.get(index, || config.start(SimTime::ZERO))
     }
 
+    /// The throttle of an index, as at the start when it was never used.
+    #[inline(always)]
+    pub(super) fn throttle(&mut self, index: usize, config: &ThrottleConfig) -> &mut Throttle {
+        self.throttles.get(index, || config.start(SimTime::ZERO))
+    }
+
     /// Memory held, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.budgets.bytes() + self.breakers.bytes() + self.bulkheads.bytes()
+        self.budgets.bytes()
+            + self.throttles.bytes()
+            + self.breakers.bytes()
+            + self.bulkheads.bytes()
     }
 }
 
@@ -310,12 +395,20 @@ impl<T> Lazy<T> {
         self.slots.get(index).and_then(|slot| self.states.get_mut(*slot as usize))
     }
 
-    /// The states ever used of those in `range`.
-    pub(super) fn used(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = &T> {
-        let indexed = self.indices.iter().zip(&self.states);
+    /// The states ever used.
+    pub(super) fn all(&self) -> impl Iterator<Item = &T> {
+        self.states.iter()
+    }
+
+    /// The states ever used of those in `range`, with their indices.
+    pub(super) fn used(
+        &mut self,
+        range: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = (usize, &mut T)> {
+        let indexed = self.indices.iter().zip(&mut self.states);
         indexed
-            .filter(move |(index, _)| range.contains(&(**index as usize)))
-            .map(|(_, state)| state)
+            .map(|(index, state)| (*index as usize, state))
+            .filter(move |(index, _)| range.contains(index))
     }
 
     fn bytes(&self) -> usize {

@@ -43,11 +43,13 @@ pub(super) enum Kind {
     CancelArrives,
     /// A back-off is over (slot: call).
     RetryDue,
+    /// A call has waited long enough for a place in a bulkhead (slot: call).
+    PatienceEnds,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Birth,
         Self::UserWakes,
         Self::AttemptArrives,
@@ -57,13 +59,17 @@ impl Kind {
         Self::CallTimesOut,
         Self::CancelArrives,
         Self::RetryDue,
+        Self::PatienceEnds,
     ];
 
     /// The class that decides between events of one instant, from 0.
     pub(super) const fn class(self) -> u8 {
         match self {
             Self::WorkEnds | Self::ReplyArrives => 0,
-            Self::AttemptTimesOut | Self::CallTimesOut | Self::CancelArrives => 1,
+            Self::AttemptTimesOut
+            | Self::CallTimesOut
+            | Self::CancelArrives
+            | Self::PatienceEnds => 1,
             Self::RetryDue => 2,
             Self::Birth | Self::UserWakes | Self::AttemptArrives => 3,
         }
@@ -124,6 +130,7 @@ impl Event {
             6 => Kind::CallTimesOut,
             7 => Kind::CancelArrives,
             8 => Kind::RetryDue,
+            9 => Kind::PatienceEnds,
             _ => unreachable!(), // Retries are common: they go through the one jump of the match.
         }
     }

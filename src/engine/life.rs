@@ -11,6 +11,8 @@ mod answering;
 mod asking;
 mod attempt;
 mod bearing;
+mod breaking;
+mod bulkheads;
 mod closing;
 mod control;
 mod holding;
@@ -35,6 +37,7 @@ use crate::engine::caller::Strategies;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::attempt::Attempt;
+use crate::engine::life::bulkheads::Place;
 use crate::engine::limits::Watch;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Ending;
@@ -45,6 +48,7 @@ use crate::engine::plan::Plan;
 use crate::engine::server::Server;
 use crate::engine::slab::Slab;
 use crate::engine::trigger::Agenda;
+use crate::policy::budget::Tab;
 use crate::random::Keys;
 use crate::random::Purpose;
 use crate::random::mix;
@@ -82,6 +86,8 @@ pub(super) struct Life<'p, O> {
     states: Vec<Strategies>,
     /// Calls for which a place in a bulkhead has come free just now.
     called: VecDeque<u32>,
+    /// Places in bulkheads held by attempts whose callers have left, by attempt.
+    kept: BTreeMap<u32, Place>,
     keys: Keys,
     calendar: Calendar,
     agenda: Agenda,
@@ -92,6 +98,8 @@ pub(super) struct Life<'p, O> {
     /// Beside `calls`, where any policy needs it.
     memories: Vec<Memory>,
     remembers: bool,
+    /// Lent where calls remember nothing.
+    no_tab: Tab,
     attempts: Slab<Attempt>,
     /// Beside `requests` and `attempts`, where any population has a deadline.
     request_deadlines: Vec<SimTime>,
@@ -196,6 +204,7 @@ impl<'p, O: Observer> Life<'p, O> {
             plan: 0,
             states: Strategies::of_plans(plans),
             called: VecDeque::new(),
+            kept: BTreeMap::new(),
             keys,
             calendar: Calendar::new(end, edges),
             agenda: Agenda::new(model),
@@ -204,6 +213,7 @@ impl<'p, O: Observer> Life<'p, O> {
             calls: Slab::default(),
             memories: Vec::new(),
             remembers: plans.iter().any(|plan| plan.remembers),
+            no_tab: Tab::NEW,
             attempts: Slab::default(),
             request_deadlines: Vec::new(),
             deadlines: Vec::new(),
@@ -334,6 +344,10 @@ impl<'p, O: Observer> Life<'p, O> {
             Kind::RetryDue if self.calls[slot].timer == sequence => {
                 self.note(event);
                 self.retry(slot);
+            }
+            Kind::PatienceEnds if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.lose_patience(slot);
             }
             _ => return,
         }

@@ -28,11 +28,15 @@ pub enum Cause {
     NotRetried,
     /// The operator shed it at birth.
     Shed,
+    /// The caller's own throttle turned it away and nobody retried that.
+    Throttle,
+    /// The server asked not to be tried again, or not as soon as the caller was willing to wait.
+    PushedBack,
 }
 
 impl Cause {
     /// Every cause, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Attempts,
         Self::Time,
         Self::Budget,
@@ -40,6 +44,8 @@ impl Cause {
         Self::Bulkhead,
         Self::NotRetried,
         Self::Shed,
+        Self::Throttle,
+        Self::PushedBack,
     ];
 
     /// The name used in results.
@@ -52,6 +58,8 @@ impl Cause {
             Self::Bulkhead => "bulkhead",
             Self::NotRetried => "not_retried",
             Self::Shed => "shed",
+            Self::Throttle => "throttle",
+            Self::PushedBack => "pushed_back",
         }
     }
 }

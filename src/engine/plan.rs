@@ -11,20 +11,23 @@ use crate::engine::calendar::RingId;
 use crate::engine::caller::MOST_TRIES;
 use crate::engine::life::LONGEST_CHAIN;
 use crate::policy::backoff::Backoff;
-use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::CallerScope;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
+use crate::policy::stack::Retry;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
+use crate::policy::throttle::ThrottleConfig;
 use crate::random::Distribution;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Deed;
@@ -75,6 +78,10 @@ pub(super) struct EdgePlan {
     pub(super) constant_timeout: Option<Duration>,
     pub(super) patience: bool,
     pub(super) timeout: Duration,
+    /// Does a budget want to hear of every attempt sent?
+    pub(super) hears_attempts: bool,
+    pub(super) throttle: Option<Shared<ThrottleConfig>>,
+    pub(super) timeout_rule: TimeoutRule,
     pub(super) breaker: Option<Shared<BreakerConfig>>,
     pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
 }
@@ -84,12 +91,17 @@ pub(super) struct RetryPlan {
     pub(super) max_attempts: u32,
     pub(super) on: ClassSet,
     pub(super) backoff: Backoff,
-    pub(super) decorrelated: bool,
+    pub(super) hint: HintConfig,
+    /// The wait depends on more than the call's own tries: a call remembers its past.
+    pub(super) remembers: bool,
     /// The waits are the same for everybody.
     pub(super) rigid: bool,
     /// The windows before the first retries, where they depend on the retry alone.
     pub(super) windows: Vec<Duration>,
     pub(super) budget: Option<Shared<BudgetConfig>>,
+    pub(super) max_elapsed: Option<ElapsedLimit>,
+    /// Is there anything but attempts and time that a retry depends on?
+    pub(super) is_bounded: bool,
 }
 
 /// A strategy with state: its settings, and where its states lie.
@@ -117,6 +129,7 @@ impl<T> Shared<T> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Layout {
     pub(super) budgets: States,
+    pub(super) throttles: States,
     pub(super) breakers: States,
     pub(super) bulkheads: States,
 }
@@ -168,10 +181,15 @@ impl<'m> Plan<'m> {
             .collect();
         let remembers = edges.iter().any(|edge| {
             edge.breaker.is_some()
+                || edge.throttle.is_some()
                 || edge.timeout != Duration::MAX
+                || edge.bulkhead.is_some_and(|bulkhead| bulkhead.config.adapts.is_some())
                 || edge.retry.as_ref().is_some_and(|retry| {
                     // So many tries could follow one another without a step in time.
-                    retry.decorrelated || retry.max_attempts > u32::from(LONGEST_CHAIN)
+                    retry.remembers
+                        || retry.max_elapsed.is_some()
+                        || retry.budget.as_ref().is_some_and(|it| it.config.keeps_tabs())
+                        || retry.max_attempts > u32::from(LONGEST_CHAIN)
                 })
         });
         Self { model, edges, layout, states: 0, remembers }
@@ -211,11 +229,13 @@ impl EdgePlan {
             max_attempts: retry.max_attempts.unwrap_or(MOST_TRIES).min(MOST_TRIES),
             on: retry.on,
             backoff: retry.backoff.clone(),
-            decorrelated: retry.backoff.jitter == Jitter::Decorrelated,
-            rigid: retry.backoff.jitter == Jitter::None
-                && !matches!(retry.backoff.growth, Growth::Drawn(_)),
-            windows: windows(&retry.backoff),
+            hint: retry.hint,
+            remembers: retry.backoff.remembers() || retry.hint.remembers(),
+            rigid: !retry.backoff.is_random(),
+            windows: windows(retry),
             budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
+            max_elapsed: retry.max_elapsed,
+            is_bounded: retry.budget.is_some() || retry.max_elapsed.is_some(),
         });
         let timeout = policy.attempt_timeout.clone();
         // A timeout for ever is none.
@@ -223,7 +243,7 @@ impl EdgePlan {
             |layer: &Layer| *layer == Layer::Timeout && policy.timeout == Some(Duration::MAX);
         let layers: Vec<_> =
             policy.order.iter().copied().filter(|layer| !for_ever(layer)).collect();
-        let is_plain = policy.retry.as_ref().is_none_or(|retry| retry.budget.is_none())
+        let is_plain = retry.as_ref().is_none_or(|retry: &RetryPlan| !retry.is_bounded)
             && layers.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout));
         Self {
             index,
@@ -237,16 +257,27 @@ impl EdgePlan {
             tries_at_start: u32::from(is_plain || retry.is_none()),
             retry_at: position(&layers, Layer::Retry).unwrap_or(0),
             attempt_timeout_at: position(&layers, Layer::AttemptTimeout).unwrap_or(layers.len()),
+            hears_attempts: retry.as_ref().is_some_and(|retry| {
+                retry.budget.as_ref().is_some_and(|it| it.config.hears_attempts())
+            }),
             layers,
             retry,
-            constant_timeout: timeout.as_ref().and_then(|timeout| timeout.after.as_constant()),
+            constant_timeout: timeout.as_ref().and_then(AttemptTimeout::as_constant),
             patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),
             attempt_timeout: timeout,
             ring: Calendar::ring(index),
             timeout: policy.timeout.unwrap_or(Duration::MAX),
+            throttle: policy.throttle.map(|it| layout.throttles.place(it, edge, model)),
+            timeout_rule: policy.timeout_rule,
             breaker: policy.breaker.map(|breaker| layout.breakers.place(breaker, edge, model)),
             bulkhead: policy.bulkhead.map(|bulkhead| layout.bulkheads.place(bulkhead, edge, model)),
         }
+    }
+
+    /// The budget of its retries.
+    #[inline(always)]
+    pub(super) fn budget(&self) -> Option<&Shared<BudgetConfig>> {
+        self.retry.as_ref()?.budget.as_ref()
     }
 
     /// Where a layer stands; beyond all of them where there is none.
@@ -282,11 +313,11 @@ fn caller_group(caller: Caller, model: &Model) -> (usize, usize) {
     }
 }
 
-/// The windows of the first retries; none where a wait has another memory or is drawn whole.
-fn windows(backoff: &Backoff) -> Vec<Duration> {
+/// The windows of the first retries; none where a wait is decided by more than its window.
+fn windows(retry: &Retry) -> Vec<Duration> {
     const KNOWN: u32 = 16;
-    if backoff.jitter == Jitter::Decorrelated || matches!(backoff.growth, Growth::Drawn(_)) {
+    if !retry.backoff.is_simple() || retry.hint.listens() {
         return Vec::new();
     }
-    (1..=KNOWN).map(|retry| backoff.window(retry)).collect()
+    (1..=KNOWN).map(|k| retry.backoff.window(k)).collect()
 }

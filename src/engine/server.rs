@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 use crate::engine::audit::ServiceAudit;
 use crate::engine::observe::ServiceLevel;
+use crate::policy::shedding::CoDelConfig;
+use crate::policy::shedding::Standing;
 use crate::scenario::model::Errors;
 use crate::scenario::model::QueueOrder;
 use crate::scenario::model::Service;
@@ -44,6 +46,8 @@ pub(super) struct Replica {
     /// Reasons for which it is down (a crash, a restart); it is up at zero.
     down: u32,
     cold_until: SimTime,
+    /// Since when somebody waits.
+    standing: Standing,
 }
 
 /// A service during a run.
@@ -140,6 +144,9 @@ impl<'p> Server<'p> {
                 WhenFull::Drop => Offer::Swallowed,
             };
         }
+        if at.waiting == 0 {
+            at.standing.fill(now);
+        }
         at.waiting += 1;
         at.present += 1;
         self.level.change(now, 1, 1, 0);
@@ -155,7 +162,7 @@ impl<'p> Server<'p> {
     /// The slot whose turn it is, if a worker is free for it. It may have been removed meanwhile:
     /// then ask again, else take it up with `start`.
     #[inline(always)]
-    pub(super) fn next(&mut self, replica: u32) -> Option<u32> {
+    pub(super) fn next(&mut self, now: SimTime, replica: u32) -> Option<u32> {
         let at = &mut self.replicas[replica as usize];
         if at.busy >= self.workers || at.down > 0 {
             return None;
@@ -163,7 +170,19 @@ impl<'p> Server<'p> {
         match self.settings.queue.order {
             QueueOrder::Fifo => at.queue.pop_front(),
             QueueOrder::Lifo => at.queue.pop_back(),
+            QueueOrder::AdaptiveLifo => {
+                let interval = self.settings.queue.codel.unwrap_or(CoDelConfig::DEFAULT).interval;
+                let stands = at.standing.stands(now, interval);
+                if stands { at.queue.pop_back() } else { at.queue.pop_front() }
+            }
         }
+    }
+
+    /// Has an attempt given by `next` waited longer than the queue's timeout?
+    pub(super) fn is_stale(&self, now: SimTime, replica: u32, arrived_at: SimTime) -> bool {
+        let standing = self.replicas[replica as usize].standing;
+        let codel = &self.settings.queue.codel;
+        codel.as_ref().is_some_and(|codel| standing.is_stale(codel, now, arrived_at))
     }
 
     /// The attempt given by `next` leaves the queue for a worker.

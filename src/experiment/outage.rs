@@ -172,7 +172,10 @@ mod tests {
     fn presets_without_shared_state_cost_what_their_schedules_say() {
         let alone = |policy: &&Policy| {
             let budget = policy.retry.as_ref().is_some_and(|retry| retry.budget.is_some());
-            !budget && policy.breaker.is_none() && policy.bulkhead.is_none()
+            !budget
+                && policy.throttle.is_none()
+                && policy.breaker.is_none()
+                && policy.bulkhead.is_none()
         };
         let (mut compared, policies) = (0, presets::all().iter().map(|preset| &preset.policy));
         for policy in policies.filter(alone) {

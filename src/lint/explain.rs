@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::lint::load;
 use crate::lint::load::ServiceLoad;
 use crate::lint::meant::as_meant;
+use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
 use crate::lint::text;
@@ -12,6 +13,7 @@ use crate::lint::worst_case;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::EdgeCase;
 use crate::lint::worst_case::WaitRow;
+use crate::policy::stack::Retry;
 use crate::scenario::model::Model;
 use crate::scenario::model::PolicyId;
 use crate::scenario::model::Scenario;
@@ -42,6 +44,12 @@ pub struct PolicyCase {
     pub policy: String,
     /// The most attempts of one call.
     pub attempts_per_call: Attempts,
+    /// The tree of its attempts, a level on each line, where more than one layer makes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempt_tree: Vec<String>,
+    /// Its back-off and what it makes of hints in words, where they are not the plainest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_in_words: Option<String>,
     /// The waits before its first retries.
     pub schedule: Vec<WaitRow>,
     /// All waits of one call at their longest; `for ever` when attempts are unlimited.
@@ -69,6 +77,8 @@ fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
     PolicyCase {
         policy: policy.name.clone(),
         attempts_per_call: worst_case::attempts_per_call(policy),
+        attempt_tree: schedule::attempt_tree(policy),
+        waits_in_words: policy.retry.as_ref().and_then(in_words),
         schedule: policy
             .retry
             .as_ref()
@@ -76,6 +86,14 @@ fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
         waits_in_all: worst_case::waits_in_all(policy),
         instances: shares::instances(model, id),
     }
+}
+
+/// What a schedule alone does not say of waits.
+fn in_words(retry: &Retry) -> Option<String> {
+    let hint = retry.hint.listens().then(|| retry.hint.to_string());
+    let waits =
+        (!retry.backoff.is_simple() || hint.is_some()).then(|| retry.backoff.to_string())?;
+    Some(waits + &hint.map_or(String::new(), |hint| format!("; {hint}")))
 }
 
 /// Explains one variant in words: the scenario as meant, then what follows from it.

@@ -16,7 +16,6 @@ use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
 use crate::lint::worst_case::longest_calls;
 use crate::lint::worst_case::patience_with;
-use crate::policy::budget::BudgetConfig;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
@@ -179,12 +178,7 @@ fn within_budget(model: &Model, edge: EdgeId, calls: f64) -> f64 {
     let policy = model.policy_of(edge);
     let all = attempts_per_call(policy).as_f64();
     let Some(budget) = policy.retry.as_ref().and_then(|retry| retry.budget) else { return all };
-    let (paid, floor) = match budget.config {
-        BudgetConfig::TokenBucket { ratio_milli, .. } => (ratio_milli, 0),
-        BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, .. } => {
-            (ratio_milli, floor_milli_per_s)
-        }
-    };
+    let Some((paid, floor)) = budget.config.in_the_long_run() else { return all };
     let floors = if floor == 0 || !calls.is_finite() {
         0.0
     } else {

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use crate::lint::meant_policy::policy;
+use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::defaults;
 use crate::scenario::effective;
@@ -239,6 +240,7 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     let order = match queue.order {
         QueueOrder::Fifo => "fifo",
         QueueOrder::Lifo => "lifo",
+        QueueOrder::AdaptiveLifo => "adaptive_lifo",
     };
     out.put_or(3, "order", (queue.order, defaults::QUEUE_ORDER), order);
     let when_full = match queue.when_full {
@@ -248,6 +250,9 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     out.put_or(3, "when_full", (queue.when_full, defaults::WHEN_FULL), when_full);
     let expired = queue.drop_expired;
     out.put_or(3, "drop_expired", (expired, defaults::DROP_EXPIRED), expired);
+    if let Some(CoDelConfig { target, interval }) = queue.codel {
+        out.put(3, "codel", format!("{{ target: {target}, interval: {interval} }}"));
+    }
     let cancellation = match it.cancellation {
         Cancellation::None => "none",
         Cancellation::Queue => "queue",
@@ -257,6 +262,14 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     out.put(2, "work", distribution(&it.work));
     if let Some(errors) = it.errors {
         out.put(2, "errors", format!("{{ class: {}, share: {} }}", errors.class, errors.share));
+    }
+    if !it.retry_after.is_empty() {
+        let said = it.retry_after.iter().map(|said| match &said.after {
+            Some(after) => format!("{}: {}", said.class, distribution(after)),
+            None => format!("{}: never", said.class),
+        });
+        let said: Vec<_> = said.collect();
+        out.put(2, "retry_after", format!("{{ {} }}", said.join(", ")));
     }
     let balance = match it.balance {
         Balance::RoundRobin => "round_robin",

@@ -1,8 +1,14 @@
 //! The schedule of one policy alone: every wait with its bounds, and when attempts come in an outage.
 //!
-//! A pure reading of the policy. The bounds are exact. Where a wait has a closed form its mean and
-//! median are, too; otherwise they are those of many sequences of waits, drawn from fixed keys, so
-//! that the same policy always gives the same numbers, and `exact` says so.
+//! A pure reading of the policy. The bounds are exact, and so is all that the back-off knows in
+//! closed form; means and medians of waits that depend on the wait before, or are drawn from a
+//! distribution, are worked out on a fixed grid or from fixed draws, so that the same policy always
+//! gives the same numbers, and `exact` says so.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
 
 use serde::Serialize;
 
@@ -10,20 +16,20 @@ use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::attempts_per_call;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
+use crate::policy::backoff::Total;
+use crate::policy::composition::AttemptTree;
 use crate::policy::outcome::Class;
+use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Policy;
-use crate::random::Keys;
-use crate::random::Purpose;
-use crate::units::Draw;
+use crate::policy::timeout::LateWait;
+use crate::policy::timeout::Running;
+use crate::random::Distribution;
 use crate::units::Duration;
 
 /// Retries that are listed where attempts are limited.
 const MOST_ROWS: u32 = 32;
 /// Retries that are listed where they are not.
 const ROWS_OF_UNLIMITED: u32 = 12;
-/// Sequences of waits that are drawn where there is no closed form; odd, so that one is the median.
-const SEQUENCES: u64 = 4_001;
 
 /// The schedule of a policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +38,9 @@ pub struct Schedule {
     pub policy: String,
     /// The most attempts of one call.
     pub attempts: Attempts,
+    /// The tree of attempts, a level on each line, where more than one layer makes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempt_tree: Vec<String>,
     /// The wait before each retry; the first ones, where there are very many.
     pub waits: Vec<Wait>,
     /// Are `waits` all of them?
@@ -50,7 +59,7 @@ pub struct Wait {
     /// The wait alone.
     pub wait: Spread,
     /// All waits up to this one.
-    pub sum: Spread,
+    pub sum: Total,
     /// Are mean and median those of a closed form?
     pub exact: bool,
 }
@@ -79,15 +88,39 @@ pub struct Moment {
     pub mean: Duration,
 }
 
+impl Spread {
+    /// The same as the total of one wait.
+    pub const fn ends(self) -> Total {
+        Total { smallest: self.smallest, largest: self.largest, mean: self.mean }
+    }
+}
+
 impl Moment {
-    /// After `waited` and so many attempts of `patience`.
-    fn after(waited: Spread, attempts: u32, patience: Self) -> Self {
-        let times = |span: Duration| span.as_nanos().saturating_mul(attempts.into());
-        let all = |wait: Duration, span| wait.saturating_add(Duration::from_nanos(times(span)));
+    /// So much later.
+    fn later(self, by: Self) -> Self {
         Self {
-            earliest: all(waited.smallest, patience.earliest),
-            latest: all(waited.largest, patience.latest),
-            mean: all(waited.mean, patience.mean),
+            earliest: self.earliest.saturating_add(by.earliest),
+            latest: self.latest.saturating_add(by.latest),
+            mean: self.mean.saturating_add(by.mean),
+        }
+    }
+
+    /// When waits that come to `waited` are over.
+    const fn of(waited: Total) -> Self {
+        Self { earliest: waited.smallest, latest: waited.largest, mean: waited.mean }
+    }
+
+    /// When attempt `attempt` is given up, since it was sent.
+    fn patience(timeout: &AttemptTimeout, attempt: u32) -> Self {
+        let grown = |span| {
+            let after = Distribution::constant(span);
+            AttemptTimeout { after, ..timeout.clone() }.longest(attempt)
+        };
+        let after = &timeout.after;
+        Self {
+            earliest: grown(after.smallest()),
+            latest: grown(after.largest().unwrap_or(Duration::MAX)),
+            mean: grown(after.mean()),
         }
     }
 }
@@ -125,6 +158,8 @@ pub enum End {
     NotRetried,
     /// The total timeout ends it.
     Timeout,
+    /// The limit on the time of retries ends it.
+    Elapsed,
     /// It goes on for ever.
     Never,
 }
@@ -137,204 +172,137 @@ pub fn policy_schedule(policy: &Policy) -> Schedule {
         Attempts::Unlimited => u32::MAX,
     };
     let rows = if retries == u32::MAX { ROWS_OF_UNLIMITED } else { retries.min(MOST_ROWS) };
-    let waits = policy.retry.as_ref().map_or(Vec::new(), |retry| waits(&retry.backoff, rows));
+    let backoff = policy.retry.as_ref().map(|retry| &retry.backoff);
+    let of = |backoff: &Backoff| waits(backoff, rows);
+    let waits = backoff.map_or(Vec::new(), of);
     let whole = retries <= rows;
-    let refusing = outage(policy, &waits, whole, Class::Unavailable, Some(Moment::default()));
-    let patience = policy.attempt_timeout.as_ref().map(|timeout| Moment {
-        earliest: timeout.after.smallest(),
-        latest: timeout.after.largest().unwrap_or(Duration::MAX),
-        mean: timeout.after.mean(),
-    });
-    let hanging = outage(policy, &waits, whole, Class::Timeout, patience);
-    Schedule { policy: policy.name.clone(), attempts, waits, whole, refusing, hanging }
+    // A failure of another class may have waits of its own.
+    let after = |class: Class| match backoff {
+        Some(usual) if !std::ptr::eq(usual.after(class), usual) => {
+            Cow::Owned(of(usual.after(class)))
+        }
+        _ => Cow::Borrowed(&waits),
+    };
+    let at_once = |_| Moment::default();
+    let refusing = outage(policy, &after(Class::Unavailable), whole, Class::Unavailable, at_once);
+    let hanging = match &policy.attempt_timeout {
+        Some(timeout) => {
+            let patience = |attempt| Moment::patience(timeout, attempt);
+            outage(policy, &after(Class::Timeout), whole, Class::Timeout, patience)
+        }
+        None => unanswered(policy),
+    };
+    let attempt_tree = attempt_tree(policy);
+    Schedule {
+        policy: policy.name.clone(),
+        attempts,
+        attempt_tree,
+        waits: waits.clone(),
+        whole,
+        refusing,
+        hanging,
+    }
+}
+
+/// The tree of attempts of a policy of more than one layer, a level on each line.
+pub(super) fn attempt_tree(policy: &Policy) -> Vec<String> {
+    if policy.order.len() < 2 {
+        return Vec::new();
+    }
+    AttemptTree::of(policy).to_string().lines().map(str::to_owned).collect()
 }
 
 /// The first `rows` waits.
 fn waits(backoff: &Backoff, rows: u32) -> Vec<Wait> {
-    let drawn = if is_symmetric(backoff) { Vec::new() } else { medians(backoff, rows) };
-    let mut sum = Spread::default();
+    // Nothing but what was drawn before, or from a distribution, has no closed form.
+    let exact = !backoff.remembers() && !matches!(backoff.growth, Growth::Drawn(_));
+    let mut mean_of_sum = Duration::ZERO;
     (1..=rows)
         .map(|retry| {
             let (smallest, largest) = backoff.bounds(retry);
-            let mean = backoff.mean(retry);
-            sum.smallest = sum.smallest.saturating_add(smallest);
-            sum.largest = sum.largest.saturating_add(largest);
-            sum.mean = sum.mean.saturating_add(mean);
-            let found = drawn.get(retry as usize - 1).copied();
-            let (median, median_of_sum) = found.unwrap_or((mean, sum.mean));
-            sum.median = median_of_sum;
-            let wait = Spread { smallest, largest, mean, median };
-            Wait { retry, wait, sum, exact: found.is_none() }
+            let (mean, median) = (backoff.mean(retry), backoff.median(retry));
+            mean_of_sum = mean_of_sum.saturating_add(mean);
+            let (least, most) = backoff.total_bounds(retry);
+            let sum = Total { smallest: least, largest: most, mean: mean_of_sum };
+            Wait { retry, wait: Spread { smallest, largest, mean, median }, sum, exact }
         })
         .collect()
 }
 
-/// Is each wait fixed, or as likely to be so much longer than its mean as so much shorter, whatever
-/// the others are? Then the mean is the median, of each wait and of their sums.
-const fn is_symmetric(backoff: &Backoff) -> bool {
-    match (&backoff.jitter, &backoff.growth) {
-        (Jitter::Decorrelated, _) | (_, Growth::Drawn(_)) => false,
-        (Jitter::None | Jitter::Full | Jitter::Equal | Jitter::PlusMinus(_), _) => true,
-    }
+/// What one call does while nothing ever answers and nobody gives an attempt up.
+fn unanswered(policy: &Policy) -> Outage {
+    let first = Sent { attempt: 1, at: Moment::default(), certain: true };
+    let cut = policy.timeout.filter(|_| policy.timeout_rule.running == Running::Cut);
+    let ends = if cut.is_some() { End::Timeout } else { End::Never };
+    Outage { attempts: vec![first], ends_by: cut, ends }
 }
 
-/// The medians of each wait and of all waits up to it, over many calls.
-///
-/// The draws of one retry are spread evenly over the calls, in an order of their own (a Latin
-/// hypercube), which leaves a fraction of the noise of independent ones.
-fn medians(backoff: &Backoff, rows: u32) -> Vec<(Duration, Duration)> {
-    let keys = Keys::new(0, 0);
-    let mut previous = vec![None; SEQUENCES as usize];
-    let mut sums = vec![Duration::ZERO; SEQUENCES as usize];
-    let median = |mut column: Vec<Duration>| {
-        column.sort_unstable();
-        column[column.len() / 2]
-    };
-    let mut row = |retry| {
-        let mut calls: Vec<u64> = (0..SEQUENCES).collect();
-        calls.sort_unstable_by_key(|call| keys.bits(Purpose::Backoff, *call, retry));
-        let mut waits = vec![Duration::ZERO; calls.len()];
-        for (place, call) in calls.into_iter().map(|call| call as usize).enumerate() {
-            let draw = Draw::new((place as f64 + 0.5) / SEQUENCES as f64).unwrap_or(Draw::MIDDLE);
-            let wait = backoff.wait(retry, previous[call], draw);
-            (previous[call], waits[call]) = (Some(wait), wait);
-            sums[call] = sums[call].saturating_add(wait);
-        }
-        (median(waits), median(sums.clone()))
-    };
-    (1..=rows).map(&mut row).collect()
-}
-
-/// What one call does while every attempt ends with `class` after `patience`; `None`: none ever
-/// ends.
+/// What one call does while every attempt ends with `class` after its patience.
 fn outage(
     policy: &Policy,
     waits: &[Wait],
     whole: bool,
     class: Class,
-    patience: Option<Moment>,
+    patience: impl Fn(u32) -> Moment,
 ) -> Outage {
-    let first = Sent { attempt: 1, at: Moment::default(), certain: true };
-    let mut attempts = vec![first];
-    let Some(patience) = patience else {
-        let ends = if policy.timeout.is_some() { End::Timeout } else { End::Never };
-        return Outage { attempts, ends_by: policy.timeout, ends };
-    };
+    let mut attempts = vec![Sent { attempt: 1, at: Moment::default(), certain: true }];
     let bound = policy.timeout.unwrap_or(Duration::MAX);
-    // An attempt that the whole call outlasts fails as its class says; otherwise nothing is retried.
-    let retried = policy.retry.as_ref().is_some_and(|retry| retry.on.contains(class));
-    if !retried || patience.earliest >= bound {
-        let ends = if patience.earliest >= bound {
+    let within = |span: Duration| match policy.timeout_rule.running {
+        Running::Cut => span.min(bound),
+        Running::Finish => span,
+    };
+    let mut given_up = patience(1);
+    let mut failed = given_up;
+    let retry = policy.retry.as_ref().filter(|retry| retry.on.contains(class));
+    let Some(retry) = retry.filter(|_| failed.earliest < bound) else {
+        // An attempt that the whole call outlasts fails as its class says.
+        let ends = if failed.earliest >= bound {
             End::Timeout
         } else if policy.max_attempts() == Some(1) {
             End::Attempts
         } else {
             End::NotRetried
         };
-        return Outage { attempts, ends_by: Some(patience.latest.min(bound)), ends };
-    }
-    let mut at = Moment::default();
-    for wait in waits {
-        at = Moment::after(wait.sum, wait.retry, patience);
-        if at.earliest >= bound {
-            return Outage { attempts, ends_by: Some(bound), ends: End::Timeout };
-        }
-        let certain = at.latest < bound || policy.timeout.is_none();
-        attempts.push(Sent { attempt: wait.retry + 1, at, certain });
-    }
-    let ends = match (whole, policy.timeout, policy.max_attempts()) {
-        (true, ..) => End::Attempts,
-        (_, Some(_), None) => End::Timeout,
-        (_, None, None) => End::Never,
-        _ => End::Attempts,
+        return Outage { attempts, ends_by: Some(within(failed.latest)), ends };
     };
-    let last = whole.then(|| at.latest.saturating_add(patience.latest).min(bound));
-    let ends_by = match ends {
-        End::Timeout => Some(bound),
-        _ => last.filter(|span| *span != Duration::MAX),
+    for wait in waits {
+        let at = Moment::of(wait.sum).later(given_up);
+        if at.earliest >= bound {
+            let ends_by = match policy.timeout_rule.late_wait {
+                LateWait::Refuse => within(failed.latest),
+                LateWait::Truncate => bound,
+            };
+            return Outage { attempts, ends_by: Some(ends_by), ends: End::Timeout };
+        }
+        let mut certain = at.latest < bound || policy.timeout.is_none();
+        if let Some(limit) = retry.max_elapsed {
+            let allows = |failed, at: Duration| limit.allows(failed, at.saturating_sub(failed));
+            if !allows(failed.earliest, at.earliest) {
+                let ends_by = Some(within(failed.latest));
+                return Outage { attempts, ends_by, ends: End::Elapsed };
+            }
+            certain &= allows(failed.latest, at.latest);
+        }
+        let attempt = wait.retry + 1;
+        attempts.push(Sent { attempt, at, certain });
+        let span = patience(attempt);
+        given_up = given_up.later(span);
+        failed = at.later(span);
+    }
+    if whole || policy.max_attempts().is_some() {
+        let ends_by = Some(within(failed.latest)).filter(|by| whole && *by != Duration::MAX);
+        return Outage { attempts, ends_by, ends: End::Attempts };
+    }
+    // It goes on until its time is over.
+    let last = patience(u32::MAX).latest;
+    let elapsed = retry.max_elapsed.map(|limit| limit.after).filter(|after| *after < bound);
+    let (ends_by, ends) = match (policy.timeout, elapsed) {
+        (_, Some(after)) => {
+            let known = retry.max_elapsed.is_some_and(|limit| limit.counts_wait);
+            (known.then(|| within(after.saturating_add(last))), End::Elapsed)
+        }
+        (Some(bound), None) => (Some(within(bound.saturating_add(last))), End::Timeout),
+        (None, None) => (None, End::Never),
     };
     Outage { attempts, ends_by, ends }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::outcome::ClassSet;
-
-    fn millis(span: u64) -> Duration {
-        Duration::from_millis(span)
-    }
-
-    fn retrying(jitter: Jitter) -> Policy {
-        let backoff = Backoff::exponential(millis(500), 2.0, Duration::MAX, jitter);
-        Policy::plain("p").with_retry(4, backoff).with_attempt_timeout(millis(2_000))
-    }
-
-    #[test]
-    fn waits_have_bounds_mean_and_median_and_so_have_their_sums() {
-        let schedule = policy_schedule(&retrying(Jitter::Full));
-        assert_eq!(schedule.attempts, Attempts::AtMost(4));
-        assert_eq!(schedule.waits.len(), 3);
-        let last = schedule.waits[2];
-        let spread = |smallest, largest, mean| Spread {
-            smallest: millis(smallest),
-            largest: millis(largest),
-            mean: millis(mean),
-            median: millis(mean),
-        };
-        assert_eq!(last.wait, spread(0, 2_000, 1_000));
-        assert_eq!(last.sum, spread(0, 3_500, 1_750));
-        assert!(last.exact && schedule.whole);
-    }
-
-    #[test]
-    fn the_median_of_a_wait_with_memory_is_that_of_many() {
-        let schedule = policy_schedule(&retrying(Jitter::Decorrelated));
-        // The first wait is uniform from 500 ms to 1.5 s.
-        let first = schedule.waits[0];
-        assert!(!first.exact && first.wait.mean == millis(1_000));
-        assert!(first.wait.median.as_nanos().abs_diff(millis(1_000).as_nanos()) < 40_000_000);
-        assert_eq!(schedule, policy_schedule(&retrying(Jitter::Decorrelated)));
-    }
-
-    #[test]
-    fn the_median_of_a_sum_is_not_the_sum_of_medians() {
-        let mean = millis(500);
-        let growth = Growth::Drawn(crate::random::Distribution::exponential(mean).unwrap());
-        let backoff = Backoff { growth, cap: Duration::MAX, jitter: Jitter::None };
-        let schedule = policy_schedule(&Policy::plain("p").with_retry(3, backoff));
-        let near =
-            |span: Duration, expected: f64| (span.as_millis_f64() / expected - 1.0).abs() < 0.03;
-        // ln 2 of the mean, and the median of an Erlang distribution of two phases.
-        assert!(near(schedule.waits[0].wait.median, 346.57), "{schedule:?}");
-        assert!(near(schedule.waits[1].sum.median, 839.17), "{schedule:?}");
-    }
-
-    #[test]
-    fn a_hang_adds_a_timeout_for_each_attempt_and_the_total_timeout_cuts() {
-        let policy = retrying(Jitter::None);
-        let hanging = policy_schedule(&policy).hanging;
-        let sent: Vec<_> = hanging.attempts.iter().map(|it| it.at.mean.as_millis_f64()).collect();
-        assert_eq!(sent, [0.0, 2_500.0, 5_500.0, 9_500.0]);
-        assert_eq!((hanging.ends_by, hanging.ends), (Some(millis(11_500)), End::Attempts));
-
-        let hanging = policy_schedule(&policy.clone().with_timeout(millis(9_500))).hanging;
-        assert_eq!(hanging.attempts.len(), 3, "the fourth would begin as the call ends");
-        assert_eq!((hanging.ends_by, hanging.ends), (Some(millis(9_500)), End::Timeout));
-
-        let hanging = policy_schedule(&retrying(Jitter::Full).with_timeout(millis(9_000))).hanging;
-        assert_eq!(hanging.attempts.last().map(|it| (it.attempt, it.certain)), Some((4, false)));
-    }
-
-    #[test]
-    fn what_is_not_retried_ends_at_once_and_what_nobody_times_never() {
-        let mut policy = retrying(Jitter::None);
-        if let Some(retry) = &mut policy.retry {
-            retry.on = ClassSet::of(&[Class::Timeout]);
-        }
-        assert_eq!(policy_schedule(&policy).refusing.ends, End::NotRetried);
-        policy.attempt_timeout = None;
-        let hanging = policy_schedule(&policy).hanging;
-        assert_eq!((hanging.attempts.len(), hanging.ends, hanging.ends_by), (1, End::Never, None));
-    }
 }

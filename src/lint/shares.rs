@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::policy::budget::BudgetConfig;
 use crate::policy::stack::CallerScope;
 use crate::policy::stack::Scope;
 use crate::policy::stack::TargetScope;
+use crate::policy::throttle::ThrottleConfig;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Model;
 use crate::scenario::model::PolicyId;
@@ -16,13 +16,14 @@ use crate::scenario::model::PolicyId;
 /// The state of one strategy of one policy, counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Instances {
-    /// `budget`, `breaker` or `bulkhead`.
+    /// `budget`, `throttle`, `breaker` or `bulkhead`.
     pub strategy: &'static str,
     /// Whose calls share one state.
     pub per: Scope,
     /// How many there are once everybody has called.
     pub count: u64,
-    /// Tokens of all budgets together when full; what all bulkheads together let through.
+    /// Tokens of all budgets together when full, or the retries that they pay for; attempts per
+    /// second of all throttles with a rate; what all bulkheads together let through.
     pub sum: Option<f64>,
 }
 
@@ -32,12 +33,18 @@ pub(super) fn instances(model: &Model, policy: PolicyId) -> Vec<Instances> {
     let mut all = Vec::new();
     if let Some(budget) = it.retry.as_ref().and_then(|retry| retry.budget) {
         let count = count_instances(model, policy, budget.per);
-        let tokens = match budget.config {
-            BudgetConfig::TokenBucket { max_milli, .. } => max_milli,
-            BudgetConfig::Ratio { cap_milli, .. } => cap_milli,
-        };
-        let sum = Some(count as f64 * f64::from(tokens) / 1_000.0);
+        let sum = budget.config.reserve_retries().map(|retries| count as f64 * retries);
         all.push(Instances { strategy: "budget", per: budget.per, count, sum });
+    }
+    if let Some(throttle) = &it.throttle {
+        let count = count_instances(model, policy, throttle.per);
+        let sum = match throttle.config {
+            ThrottleConfig::Rate(rate) => {
+                Some(count as f64 * f64::from(rate.milli_per_s) / 1_000.0)
+            }
+            _ => None,
+        };
+        all.push(Instances { strategy: "throttle", per: throttle.per, count, sum });
     }
     if let Some(breaker) = &it.breaker {
         let count = count_instances(model, policy, breaker.per);

@@ -10,6 +10,7 @@ use serde::Serializer;
 
 use crate::policy::backoff::Backoff;
 use crate::policy::stack::Policy;
+use crate::policy::timeout::Running;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Cancellation;
 use crate::scenario::model::EdgeId;
@@ -204,21 +205,29 @@ fn longest_call(
 ) -> LongestCall {
     let policy = model.policy_of(edge);
     let attempt = match &policy.attempt_timeout {
-        // Where a timeout is drawn without a bound, its mean must do.
-        Some(timeout) => LongestCall {
-            span: timeout.after.largest().unwrap_or(timeout.after.mean()),
-            open_ended: false,
-        },
+        Some(timeout) => LongestCall { span: timeout.longest(1), open_ended: false },
         None => LongestCall { open_ended: true, ..handlers[model.edges[edge].target] },
     };
     let span = match attempts_per_call(policy) {
         Attempts::AtMost(n) => {
-            let attempts = Duration::from_nanos(attempt.span.as_nanos().saturating_mul(n));
+            let attempts = match &policy.attempt_timeout {
+                Some(timeout) => timeout.longest_in_all(n),
+                None => Duration::from_nanos(attempt.span.as_nanos().saturating_mul(n)),
+            };
             attempts.saturating_add(waits[model.edges[edge].policy])
         }
         Attempts::Unlimited => Duration::MAX,
     };
-    LongestCall { span, ..attempt }.within(policy.timeout)
+    let last = match (&policy.attempt_timeout, policy.timeout_rule.running) {
+        (_, Running::Cut) => Some(Duration::ZERO),
+        // The last attempt begins in time, and is awaited.
+        (Some(timeout), Running::Finish) => {
+            Some(timeout.longest(policy.max_attempts().unwrap_or(u32::MAX)))
+        }
+        (None, Running::Finish) => None,
+    };
+    let bound = policy.timeout.zip(last).map(|(whole, last)| whole.saturating_add(last));
+    LongestCall { span, ..attempt }.within(bound)
 }
 
 /// What a call can come to, against the patience of those who wait for it.
@@ -376,6 +385,11 @@ mod tests {
         check(&format!("{{attempt_timeout: 2s, timeout: 10s, {retry}}}"), 10_000, false);
         check(&format!("{{{retry}}}"), 3_500, true);
         check(&format!("{{timeout: 10s, {retry}}}"), 10_000, false);
+        let growing = "attempt_timeout: {after: 1s, multiplier: 2, cap: 3s}";
+        check(&format!("{{{growing}, retry: {{max_attempts: 4}}}}"), 9_000, false);
+        let finish = "timeout: {after: 5s, running: finish}";
+        check(&format!("{{attempt_timeout: 2s, {finish}, {retry}}}"), 7_000, false);
+        check(&format!("{{{finish}, {retry}}}"), 3_500, true);
         check("{attempt_timeout: {uniform: {low: 1s, high: 3s}}}", 3_000, false);
     }
 

@@ -11,11 +11,14 @@ use crate::measure::record::Verdicts;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
+use crate::policy::backoff::Rules;
+use crate::policy::hint::HintConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
+use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
 use crate::random::Distribution;
 use crate::scenario::model::*;
@@ -69,10 +72,12 @@ pub(crate) fn model() -> Model {
                 order: QueueOrder::Fifo,
                 when_full: WhenFull::Reply,
                 drop_expired: false,
+                codel: None,
             },
             cancellation: Cancellation::None,
             work: Distribution::constant(Duration::from_nanos(250_000)),
             errors: None,
+            retry_after: Vec::new(),
             calls: Vec::new(),
             overload: None,
             balance: Balance::RoundRobin,
@@ -86,21 +91,26 @@ pub(crate) fn model() -> Model {
         policies: vec![Policy {
             name: "thrice".into(),
             order: vec![Layer::Retry, Layer::AttemptTimeout],
-            attempt_timeout: Some(AttemptTimeout {
-                after: Distribution::constant(seconds(1)),
-                scope: TimeoutScope::Attempt,
-            }),
+            attempt_timeout: Some(AttemptTimeout::new(
+                Distribution::constant(seconds(1)),
+                TimeoutScope::Attempt,
+            )),
             timeout: None,
+            timeout_rule: TimeoutRule::DEFAULT,
             retry: Some(Retry {
                 max_attempts: Some(3),
                 backoff: Backoff {
                     growth: Growth::Constant(seconds(2)),
                     cap: Duration::MAX,
                     jitter: Jitter::None,
+                    rules: Rules::PLAIN,
                 },
                 on: ClassSet::TRANSIENT,
+                hint: HintConfig::IGNORE,
                 budget: None,
+                max_elapsed: None,
             }),
+            throttle: None,
             breaker: None,
             bulkhead: None,
         }],

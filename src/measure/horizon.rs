@@ -208,8 +208,12 @@ fn budget_ratio(model: &Model, service: ServiceId) -> f64 {
     let edges = model.edges.iter().filter(|edge| edge.target == service);
     let budgets = edges.filter_map(|edge| model.policies[edge.policy].retry.as_ref()?.budget);
     budgets.fold(0.0, |largest, budget| match budget.config {
-        BudgetConfig::Ratio { ratio_milli, .. } => largest.max(f64::from(ratio_milli) / 1e3),
-        BudgetConfig::TokenBucket { .. } => largest,
+        BudgetConfig::Ratio { ratio_milli: milli, .. }
+        | BudgetConfig::ClientRatio { share_milli: milli, .. } => {
+            largest.max(f64::from(milli) / 1e3)
+        }
+        BudgetConfig::Window(window) => largest.max(window.ratio()),
+        _ => largest,
     })
 }
 

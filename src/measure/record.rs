@@ -88,6 +88,8 @@ pub struct EdgeWindow {
     pub rejected_by_breaker: u32,
     /// Times the bulkhead refused.
     pub rejected_by_bulkhead: u32,
+    /// Times the throttle refused.
+    pub rejected_by_throttle: u32,
     /// Retries that the budget did not pay for.
     pub denied_by_budget: u32,
     /// Attempts that timed out.

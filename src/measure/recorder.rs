@@ -165,6 +165,7 @@ impl Observer for Recorder {
         let row = &mut self.edges[edge];
         match class {
             Class::BreakerOpen => row.rejected_by_breaker += 1,
+            Class::Throttled => row.rejected_by_throttle += 1,
             _ => row.rejected_by_bulkhead += 1,
         }
     }

@@ -1,64 +1,52 @@
 //! The wait before the nth retry.
 //!
-//! A window grows with each retry up to a cap, and jitter spreads the wait over the window. The
-//! window of the first retry is `base` (some libraries start at `base · factor`; write that base).
+//! A *window* grows with each retry, a *cap* bounds it, and *jitter* spreads the wait over it. The
+//! window of the first retry is `base` (libraries that start at `base · factor` have start 1).
+//! Real libraries differ in what comes first, in what they cut to whole units, and in what they
+//! remember; [`Rules`] holds these differences, and says nothing unless it is told to.
 //!
 //! Invariant: every wait is finite and within [`Backoff::bounds`], for any retry up to `u32::MAX`:
 //! growth saturates, it neither wraps round nor turns negative.
 //! Source: Brooker, "Exponential Backoff And Jitter" (2015) with its simulator for full, equal and
-//! decorrelated jitter; gRPC proposal A6 for ± 20 % around the capped window.
+//! decorrelated jitter; gRPC proposal A6 for ± 20 % around the capped window; for every other kind
+//! the library named at it.
 
+mod carried;
+mod growth;
+mod jitter;
+mod past;
+mod rules;
+mod schedule;
+mod words;
+
+#[cfg(test)]
+mod kinds;
 #[cfg(test)]
 mod tests;
 
+pub use growth::Growth;
+pub use jitter::Jitter;
+pub use past::Past;
+pub use rules::CapOrder;
+pub use rules::First;
+pub use rules::Grain;
+pub use rules::Recall;
+pub use rules::Rounding;
+pub use rules::Rules;
+pub use schedule::Total;
+
 use serde::Serialize;
 
-use crate::random::Distribution;
+use crate::policy::outcome::Class;
 use crate::random::mix;
+use crate::random::rising;
 use crate::units::Draw;
 use crate::units::Duration;
+use growth::power;
+use past::Last;
 
-/// How the window of a wait grows with each retry, before jitter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Growth {
-    /// No wait at all.
-    None,
-    /// The same wait before every retry.
-    Constant(Duration),
-    /// `base + (k − 1) · step` before retry k.
-    Linear {
-        /// The wait before the first retry.
-        base: Duration,
-        /// What each further retry adds.
-        step: Duration,
-    },
-    /// `base · factor^(k − 1)` before retry k.
-    Exponential {
-        /// The wait before the first retry.
-        base: Duration,
-        /// The growth per retry, at least 1.
-        factor: f64,
-    },
-    /// A wait drawn from a distribution, the same for every retry.
-    Drawn(Distribution),
-}
-
-/// The random spread laid over a window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Jitter {
-    /// The window itself.
-    None,
-    /// `U[0, w)`.
-    Full,
-    /// `w/2 + U[0, w/2)`.
-    Equal,
-    /// `min(cap, U[base, 3 · previous))`, previous starting at base: the growth is its own.
-    Decorrelated,
-    /// `w · U[1 − share, 1 + share)`, after the cap.
-    PlusMinus(f64),
-}
+/// What decorrelated jitter V2 divides its curve by, so that the first median is about the base.
+const V2_SCALE: f64 = 1.4;
 
 /// A back-off: growth, cap and jitter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,185 +57,309 @@ pub struct Backoff {
     pub cap: Duration,
     /// The spread laid over the window.
     pub jitter: Jitter,
+    /// In what it differs from the plain reading of the three.
+    pub rules: Rules,
 }
 
 impl Backoff {
     /// No wait: every retry follows at once.
-    pub const NONE: Self = Self { growth: Growth::None, cap: Duration::MAX, jitter: Jitter::None };
+    pub const NONE: Self = Self {
+        growth: Growth::None,
+        cap: Duration::MAX,
+        jitter: Jitter::None,
+        rules: Rules::PLAIN,
+    };
 
     /// `base · factor^(k − 1)` up to `cap`, with `jitter` laid over it.
     pub const fn exponential(base: Duration, factor: f64, cap: Duration, jitter: Jitter) -> Self {
-        Self { growth: Growth::Exponential { base, factor }, cap, jitter }
+        let growth = Growth::Exponential { base, factor, start: 0 };
+        Self { growth, cap, jitter, rules: Rules::PLAIN }
+    }
+
+    /// With other rules.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The back-off after a failure of that class: this one, or the one that its rules name.
+    pub fn after(&self, class: Class) -> &Self {
+        let other = self.rules.by_class.iter().find(|(classes, _)| classes.contains(class));
+        other.map_or(self, |(_, backoff)| backoff)
     }
 
     /// The window before retry `retry` (1, 2, …): `min(cap, growth(retry))`, before jitter. For a
     /// drawn wait, where it is random itself, its mean.
     #[inline]
     pub fn window(&self, retry: u32) -> Duration {
-        let steps = retry.saturating_sub(1);
-        let window = match &self.growth {
-            Growth::None => Duration::ZERO,
-            Growth::Constant(wait) => *wait,
-            Growth::Linear { base, step } => {
-                let added = step.as_nanos().saturating_mul(u64::from(steps));
-                base.saturating_add(Duration::from_nanos(added))
-            }
-            Growth::Exponential { base, factor } => base.scale(power(*factor, steps)),
-            Growth::Drawn(distribution) => distribution.mean(),
-        };
-        window.min(self.cap)
+        self.growth.window(retry, self.cap).min(self.cap)
     }
 
-    /// The wait before retry `retry` under `draw`. `previous` is the wait before the last retry
-    /// (`None` before the first); only decorrelated jitter looks at it.
+    /// The wait before retry `retry` (1, 2, …) under `draw`. `past` belongs to the call; only
+    /// kinds that remember ([`Backoff::remembers`]) and restarted sequences look at it.
     #[inline]
-    pub fn wait(&self, retry: u32, previous: Option<Duration>, draw: Draw) -> Duration {
-        if let Jitter::Decorrelated = self.jitter {
-            let base = self.base();
-            let ceiling = tripled(previous.unwrap_or(base));
-            let wait = base.saturating_add(part(ceiling.saturating_sub(base), draw));
-            return wait.min(self.cap);
+    pub fn wait(&self, retry: u32, past: &mut Past, draw: Draw) -> Duration {
+        let retry = past.count(retry);
+        if self.rules.overflows_at.is_some_and(|at| retry >= at) {
+            return Duration::ZERO;
+        }
+        if self.remembers() {
+            return self.remembered_wait(retry, past, draw.get());
+        }
+        if let (1, First::Fixed(wait)) = (retry, self.rules.first) {
+            return wait;
         }
         let (window, draw) = match &self.growth {
             // The window and the jitter laid over it need a number each.
-            Growth::Drawn(distribution) => (distribution.sample(draw).min(self.cap), second(draw)),
-            _ => (self.window(retry), draw),
+            Growth::Drawn(distribution) => (distribution.sample(draw), second(draw)),
+            growth => (growth.window(retry, self.cap), draw),
         };
-        self.spread(window, draw)
+        self.wait_in(window, retry, self.caps(retry), draw)
     }
 
-    /// The wait that jitter makes of a window: what `wait` gives where the window is the retry's.
-    /// Decorrelated jitter has a window of its own, and leaves this one as it is.
+    /// The wait before retry `retry` where the window is at least `least`, whatever the cap; a
+    /// kind that remembers has no window, and its wait is at least that long.
+    pub(super) fn wait_at_least(
+        &self,
+        least: Duration,
+        retry: u32,
+        past: &mut Past,
+        draw: Draw,
+    ) -> Duration {
+        let place = past.count(retry);
+        if self.remembers() {
+            return self.wait(retry, past, draw).max(least);
+        }
+        if self.window(place) >= least {
+            return self.wait(retry, past, draw);
+        }
+        self.wait_in(least, place, (Duration::MAX, Duration::MAX), draw)
+    }
+
+    /// The wait that jitter makes of a window, before retry `retry` of the sequence.
+    fn wait_in(
+        &self,
+        window: Duration,
+        retry: u32,
+        (cap_before, cap_after): (Duration, Duration),
+        draw: Draw,
+    ) -> Duration {
+        let window = window.min(cap_before);
+        let jitter = self.jitter_of(retry);
+        let wait = match (jitter, self.rules.grain) {
+            // In one product, as the libraries have it.
+            (Jitter::PlusMinus(share), Grain::Fine) => {
+                window.scale(1.0 - share + 2.0 * share * draw.get())
+            }
+            // The window is cut, not its share.
+            (Jitter::AddedShare(share), Grain::SecondsApart) => {
+                window.saturating_add(Grain::apart(window, share * draw.get()))
+            }
+            _ => {
+                let span = jitter.span(window, retry, cap_before.min(cap_after));
+                span.at(self.rules.grain.part(span.width, draw))
+            }
+        };
+        self.finish(wait.min(cap_after))
+    }
+
+    /// The jitter of retry `retry` of the sequence.
+    fn jitter_of(&self, retry: u32) -> Jitter {
+        match self.rules.first {
+            First::Unjittered if retry == 1 => Jitter::None,
+            _ => self.jitter,
+        }
+    }
+
+    /// What bounds the window, and what bounds the wait.
+    fn caps(&self, retry: u32) -> (Duration, Duration) {
+        if retry == 1 && self.rules.first == First::Uncapped {
+            return (Duration::MAX, Duration::MAX);
+        }
+        match self.rules.order {
+            CapOrder::CapThenJitter => (self.cap, Duration::MAX),
+            CapOrder::JitterThenCap => (Duration::MAX, self.cap),
+        }
+    }
+
+    /// The floor, then whole units.
+    fn finish(&self, wait: Duration) -> Duration {
+        self.rules.rounding.of(wait.max(self.rules.floor))
+    }
+
+    /// The wait of a kind whose next wait depends on its last.
+    fn remembered_wait(&self, retry: u32, past: &mut Past, u: f64) -> Duration {
+        let first = match (past.last, self.rules.first) {
+            (Last::Nothing, First::Fixed(wait)) => Some(wait),
+            _ => None,
+        };
+        if self.jitter == Jitter::DecorrelatedV2 {
+            let t = f64::from(retry - 1) + u;
+            let curve = rising(self.growth.factor(), t);
+            let before = match past.last {
+                Last::Curve(before) => before,
+                _ => 0.0,
+            };
+            past.last = Last::Curve(curve);
+            if let Some(wait) = first {
+                return wait;
+            }
+            let base = self.growth.base().as_nanos() as f64;
+            let wait = if curve.is_finite() && before.is_finite() {
+                Duration::from_nanos_f64((curve - before) * base / V2_SCALE)
+            } else if base == 0.0 {
+                Duration::ZERO
+            } else {
+                Duration::MAX // The power is out of range, so the wait is as long as may be.
+            };
+            return self.finish(wait.min(self.cap));
+        }
+        let previous = match past.last {
+            Last::Wait(previous) => Some(previous),
+            _ => None,
+        };
+        let wait = first.unwrap_or_else(|| self.step(retry, previous, u));
+        past.last = Last::Wait(match self.rules.recall {
+            Recall::Capped => wait.min(self.cap),
+            Recall::Uncapped => wait,
+        });
+        if first.is_some() { wait } else { self.finish(wait.min(self.bound())) }
+    }
+
+    /// Where the waits of kinds that remember end.
+    fn bound(&self) -> Duration {
+        match (self.jitter, self.rules.order) {
+            (Jitter::Compounded(_), CapOrder::CapThenJitter) => Duration::MAX,
+            _ => self.cap,
+        }
+    }
+
+    /// The next wait of a sequence, before its cap.
+    fn step(&self, retry: u32, previous: Option<Duration>, u: f64) -> Duration {
+        let base = self.growth.base();
+        match (self.jitter, previous) {
+            (Jitter::Decorrelated, _) => {
+                let ceiling = times(previous.unwrap_or(base), 3);
+                base.saturating_add(share_of(ceiling.saturating_sub(base), u))
+            }
+            (Jitter::Monotone | Jitter::Compounding, None) => base,
+            (Jitter::Monotone, Some(previous)) => {
+                let ceiling = times(previous, 3).min(self.cap.max(previous));
+                previous.saturating_add(share_of(ceiling.saturating_sub(previous), u))
+            }
+            (Jitter::Compounding, Some(previous)) => {
+                let ceiling = previous.scale(power(2.0, i64::from(retry) - 1));
+                if ceiling >= self.cap { self.cap } else { share_of(ceiling, u) }
+            }
+            (Jitter::Compounded(share), _) => {
+                let window = previous.map_or(base, |previous| previous.scale(self.growth.factor()));
+                let window = match self.rules.order {
+                    CapOrder::CapThenJitter => window.min(self.cap),
+                    CapOrder::JitterThenCap => window,
+                };
+                window.scale(1.0 - share + 2.0 * share * u)
+            }
+            _ => self.window(retry), // No other kind remembers.
+        }
+    }
+
+    /// The wait that jitter makes of a window: what `wait` gives where the window is the retry's
+    /// and [`Backoff::is_simple`] holds.
     #[inline(always)]
     pub fn spread(&self, window: Duration, draw: Draw) -> Duration {
         match self.jitter {
-            Jitter::None | Jitter::Decorrelated => window,
             Jitter::Full => part(window, draw),
             Jitter::Equal => {
                 let half = Duration::from_nanos(window.as_nanos() / 2);
                 half.saturating_add(part(window.saturating_sub(half), draw))
             }
             Jitter::PlusMinus(share) => window.scale(1.0 - share + 2.0 * share * draw.get()),
+            _ => window,
         }
     }
 
-    /// The smallest and the largest wait that retry `retry` can have.
-    pub fn bounds(&self, retry: u32) -> (Duration, Duration) {
-        if let Jitter::Decorrelated = self.jitter {
-            let base = self.base();
-            return (base.min(self.cap), base.scale(power(3.0, retry.max(1))).min(self.cap));
-        }
-        let (low, high) = match &self.growth {
-            Growth::Drawn(drawn) => (drawn.smallest(), drawn.largest().unwrap_or(Duration::MAX)),
-            _ => (self.window(retry), self.window(retry)),
-        };
-        let (low, high) = (low.min(self.cap), high.min(self.cap));
-        match self.jitter {
-            Jitter::None | Jitter::Decorrelated => (low, high),
-            Jitter::Full => (Duration::ZERO, high),
-            Jitter::Equal => (Duration::from_nanos(low.as_nanos() / 2), high),
-            Jitter::PlusMinus(share) => (low.scale(1.0 - share), high.scale(1.0 + share)),
-        }
+    /// Is a wait decided by its retry's window and one of the four plainest kinds of jitter? Then
+    /// windows can be worked out ahead.
+    pub fn is_simple(&self) -> bool {
+        let jitter = matches!(
+            self.jitter,
+            Jitter::None | Jitter::Full | Jitter::Equal | Jitter::PlusMinus(_)
+        );
+        jitter && self.rules == Rules::PLAIN && !matches!(self.growth, Growth::Drawn(_))
     }
 
-    /// The mean wait before retry `retry`. For a drawn wait, of the distribution before the cap.
-    pub fn mean(&self, retry: u32) -> Duration {
-        match self.jitter {
-            Jitter::None | Jitter::PlusMinus(_) => self.window(retry),
-            Jitter::Full => self.window(retry).scale(0.5),
-            Jitter::Equal => self.window(retry).scale(0.75),
-            Jitter::Decorrelated => self.decorrelated_mean(retry.max(1)),
-        }
-    }
-
-    /// The first window before the cap: where decorrelated jitter starts from.
+    /// Does a wait depend on the one before?
     #[inline]
-    fn base(&self) -> Duration {
-        match &self.growth {
-            Growth::None => Duration::ZERO,
-            Growth::Constant(base)
-            | Growth::Linear { base, .. }
-            | Growth::Exponential { base, .. } => *base,
-            Growth::Drawn(distribution) => distribution.mean(),
-        }
+    pub const fn remembers(&self) -> bool {
+        self.jitter.remembers()
     }
 
-    /// The mean of delay `retry` under decorrelated jitter.
-    ///
-    /// Without the cap it is `base · (2 · 1.5^retry − 1)`; with it, the distribution of the delay
-    /// is carried forward on a grid. It settles within a few dozen retries.
-    fn decorrelated_mean(&self, retry: u32) -> Duration {
-        const CELLS: usize = 4_000;
-        const SETTLED: u32 = 60;
-        let base = self.base();
-        if base >= self.cap {
-            return self.cap;
-        }
-        if base.scale(power(3.0, retry)) <= self.cap {
-            return base.scale(2.0 * power(1.5, retry) - 1.0);
-        }
-        let (low, high) = (base.as_nanos() as f64, self.cap.as_nanos() as f64);
-        let width = (high - low) / CELLS as f64;
-        let middle = |cell: usize| low + (cell as f64 + 0.5) * width;
-        // Shares of the delay in each cell, and exactly at the cap; before the first, all at base.
-        let (mut shares, mut at_cap) = (vec![0.0; CELLS], 0.0);
-        let mut sources = vec![(low, 1.0)];
-        for _ in 0..retry.min(SETTLED) {
-            let mut density = vec![0.0; CELLS + 1];
-            at_cap = 0.0;
-            for &(previous, share) in &sources {
-                let per_cell = share * width / (3.0 * previous - low);
-                let reached = ((3.0 * previous - low) / width).min(CELLS as f64);
-                let (whole, rest) = (reached as usize, reached.fract());
-                density[0] += per_cell;
-                density[whole] -= per_cell * (1.0 - rest);
-                if whole < CELLS {
-                    density[whole + 1] -= per_cell * rest;
+    /// Has anything that is random a part in the waits?
+    pub fn is_random(&self) -> bool {
+        self.jitter != Jitter::None || matches!(self.growth, Growth::Drawn(_))
+    }
+
+    /// How many retries the sequence has; `None`: it never ends. A table may end, and so may a
+    /// growth whose cap ends it: then retry k is the last where the window of retry k + 1 would
+    /// lie above the cap. (Kubernetes' `wait.Backoff` still sleeps once after that, and then gives
+    /// up; that sleep, which no retry follows, is left out.)
+    pub fn most_retries(&self) -> Option<u32> {
+        let of_table = match &self.growth {
+            Growth::Table { waits, ends: true } => Some(waits.len() as u32),
+            _ => None,
+        };
+        let above = |retry: u32| self.growth.window(retry, Duration::MAX) > self.cap;
+        let of_cap = (self.rules.cap_ends && above(u32::MAX)).then(|| {
+            // Windows never fall, so the first above the cap is found by halving.
+            let (mut within, mut beyond) = (0, u32::MAX);
+            while beyond - within > 1 {
+                let middle = within + (beyond - within) / 2;
+                if above(middle) {
+                    beyond = middle;
+                } else {
+                    within = middle;
                 }
-                at_cap += share - per_cell * reached;
             }
-            let mut running = 0.0;
-            for (share, change) in shares.iter_mut().zip(&density) {
-                running += change;
-                *share = running;
-            }
-            sources = shares.iter().enumerate().map(|(i, share)| (middle(i), *share)).collect();
-            sources.push((high, at_cap));
-        }
-        let inside: f64 = shares.iter().enumerate().map(|(i, share)| middle(i) * share).sum();
-        Duration::from_nanos_f64(inside + high * at_cap)
+            beyond.saturating_sub(2)
+        });
+        of_table.into_iter().chain(of_cap).min()
     }
-}
 
-/// `factor^steps` by repeated squaring: only products, so the same on every platform, and at most
-/// 32 of them, so retry 4 000 000 000 costs no more than retry 40. Infinite when out of range.
-#[inline]
-fn power(factor: f64, steps: u32) -> f64 {
-    let (mut result, mut square, mut left) = (1.0, factor, steps);
-    while left > 0 {
-        if left & 1 == 1 {
-            result *= square;
+    /// The same with every span of its own multiplied by `factor`.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let cap = if self.cap == Duration::MAX { self.cap } else { self.cap.scale(factor) };
+        let mut scaled = Self { growth: self.growth.scaled(factor), cap, ..self.clone() };
+        scaled.jitter = self.jitter.scaled(factor);
+        scaled.rules.floor = self.rules.floor.scale(factor);
+        if let First::Fixed(wait) = self.rules.first {
+            scaled.rules.first = First::Fixed(wait.scale(factor));
         }
-        square *= square;
-        left >>= 1;
+        scaled
     }
-    result
 }
 
 /// `U[0, span)`.
 #[inline]
 fn part(span: Duration, draw: Draw) -> Duration {
-    // Rounded down, so that the end of the window is never reached.
-    Duration::from_nanos((span.as_nanos() as f64 * draw.get()) as u64)
+    share_of(span, draw.get())
 }
 
-/// Three times a span, saturating.
+/// The share `u` of a span.
 #[inline]
-fn tripled(span: Duration) -> Duration {
-    Duration::from_nanos(span.as_nanos().saturating_mul(3))
+fn share_of(span: Duration, u: f64) -> Duration {
+    // Rounded down, so that the end of the window is never reached.
+    Duration::from_nanos((span.as_nanos() as f64 * u) as u64)
+}
+
+/// `count` times a span, saturating.
+#[inline]
+fn times(span: Duration, count: u64) -> Duration {
+    Duration::from_nanos(span.as_nanos().saturating_mul(count))
 }
 
 /// A number that is independent of `draw` for every practical purpose.
-fn second(draw: Draw) -> Draw {
+pub(crate) fn second(draw: Draw) -> Draw {
     Draw::from_bits(mix(draw.get().to_bits(), 0))
 }

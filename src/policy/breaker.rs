@@ -1,76 +1,69 @@
 //! Circuit breaker: closed lets through, open refuses, half-open lets a few probes decide.
 //!
-//! `admit` grants a permit, `settle` takes it back. Two bugs are classic. Results of what was
+//! `ask` grants a permit, `report` takes it back. Two bugs are classic. Results of what was
 //! admitted before the last change of state decide the new one: permits carry the epoch they were
 //! granted in, and the settings say what a late result is worth. And a probe that never reports
 //! blocks the breaker for ever: every permit must be settled, with [`Settled::Ignored`] if nothing
 //! was learned, and a probe settled so gives its place back.
 //!
-//! The window follows Polly: up to ten buckets, each beginning with its first outcome, dropped
-//! once its beginning is a whole window old; only a failure asks whether to open.
+//! Nothing is scheduled. Whatever a breaker does of its own accord (half-open by a timer, a
+//! half-open state that has lasted too long, Hystrix's snapshots) is caught up with at the next
+//! question, to the moment at which it was due. So at one instant the timers of a breaker come
+//! before everything else that happens: a retry that falls due when the open time ends is a probe.
 //!
-//! Invariant: closed → open → half-open → closed or open, nothing else; open lasts at least
-//! `open_for`; at most `probes` probes are out at once.
-//! Source: Polly 8 (window, lazy half-open), gobreaker (late results by generation, successes in a
-//! row that close).
+//! Invariant: closed → open → half-open → closed or open, and open → closed where there is no
+//! half-open state, nothing else; open lasts as long as it was to; at most `probes` probes are out
+//! at once.
+//! Source: Polly 8 (window, lazy half-open), gobreaker 2 (late results by generation), cockatiel
+//! 3.2.1 (waiting behind a probe, late probes), opossum 9, resilience4j 2, Hystrix, Failsafe 3,
+//! ChokaQ, Finagle, Envoy: who does what is said in [`config`].
+
+pub mod config;
+mod counting;
+mod half_open;
+mod memory;
+pub mod opening;
+pub mod outlier;
+mod timers;
+mod window;
 
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+pub use config::BreakerConfig;
+pub use config::LateResults;
+pub use config::Trip;
 
+use crate::policy::breaker::config::Forgets;
+use crate::policy::breaker::config::Places;
+use crate::policy::breaker::config::Uncounted;
+use crate::policy::breaker::memory::Memory;
+use crate::policy::breaker::opening::OpenGrowth;
+use crate::policy::breaker::opening::OpenJitter;
+use crate::policy::breaker::opening::open_time;
 use crate::policy::outcome::Class;
-use crate::policy::outcome::ClassSet;
+use crate::units::Draw;
 use crate::units::Duration;
-use crate::units::Share;
 use crate::units::SimTime;
-
-/// What opens a closed breaker.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trip {
-    /// That many failures in a row.
-    Consecutive(u32),
-    /// A share of failures in a sliding time window.
-    Window {
-        /// The length of the window; it slides in ten steps.
-        length: Duration,
-        /// The share of failures at or above which it opens.
-        failure_share: Share,
-        /// Fewer outcomes than this in the window decide nothing.
-        minimum_calls: u32,
-    },
-}
-
-/// What happens to the outcome of something admitted before the last change of state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LateResults {
-    /// It says nothing about the present state and is dropped.
-    Ignore,
-    /// It counts as if it had been admitted in the present state.
-    Count,
-}
-
-/// The settings of a breaker.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BreakerConfig {
-    /// What opens it.
-    pub trip: Trip,
-    /// How long it stays open before it lets probes in.
-    pub open_for: Duration,
-    /// How many probes may be out at once in the half-open state, at least 1; that many successes
-    /// close it.
-    pub probes: u32,
-    /// The failures that count; any other outcome proves the callee alive.
-    pub counts: ClassSet,
-    /// What a late result does.
-    pub late_results: LateResults,
-}
 
 /// Leave to pass a breaker, to be settled exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Permit(u32); // The epoch it was granted in.
+pub struct Permit {
+    /// The epoch it was granted in.
+    epoch: u32,
+    probe: bool,
+}
+
+/// What a breaker says to who asks to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Pass, and report.
+    Granted(Permit),
+    /// Do not.
+    Refused,
+    /// Wait until a probe of this epoch is settled, then ask again.
+    Wait(u32),
+}
 
 /// What the breaker hears of something it admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +72,21 @@ pub enum Settled {
     Success,
     /// A failure that counts.
     Failure,
+    /// A failure that opens the breaker at once.
+    Fatal,
+    /// An outcome that only a probe learns from: [`Uncounted::Closes`].
+    Unhandled,
     /// Nothing was learned: it never ran, or was cancelled.
     Ignored,
+}
+
+/// What the breaker hears, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How it ended.
+    pub settled: Settled,
+    /// From the permit to the end; only slow calls are told by it.
+    pub took: Duration,
 }
 
 /// The state of a breaker, as people speak of it.
@@ -94,16 +100,39 @@ pub enum BreakerState {
     HalfOpen,
 }
 
+impl Permit {
+    /// The epoch it was granted in.
+    pub const fn epoch(self) -> u32 {
+        self.epoch
+    }
+
+    /// Was it granted to a probe?
+    pub const fn is_probe(self) -> bool {
+        self.probe
+    }
+}
+
 impl BreakerConfig {
     /// What an outcome (`None`: a success) tells the breaker.
     ///
     /// A local failure that is not counted says nothing about the callee, which never saw it.
     #[inline]
     pub const fn judge(&self, failure: Option<Class>) -> Settled {
-        match failure {
-            Some(class) if self.counts.contains(class) => Settled::Failure,
-            Some(class) if class.is_local() => Settled::Ignored,
-            _ => Settled::Success,
+        let Some(class) = failure else { return Settled::Success };
+        if self.ignores.contains(class) {
+            Settled::Ignored
+        } else if self.trips_at_once.contains(class) {
+            Settled::Fatal
+        } else if self.counts.contains(class) {
+            Settled::Failure
+        } else if class.is_local() {
+            Settled::Ignored
+        } else {
+            match self.uncounted {
+                Uncounted::Success => Settled::Success,
+                Uncounted::Nothing => Settled::Ignored,
+                Uncounted::Closes => Settled::Unhandled,
+            }
         }
     }
 }
@@ -113,39 +142,44 @@ impl BreakerConfig {
 pub struct Breaker {
     state: State,
     epoch: u32,
-    window: Option<Box<Window>>, // Made with the first outcome, where the settings want one.
+    /// Failures in a row.
+    row: u32,
+    memory: Option<Box<Memory>>, // Made once, when the settings first want one.
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum State {
-    Closed { failures: u32 },
-    Open { until: SimTime },
-    HalfOpen { out: u32, successes: u32 },
+    #[default]
+    Closed,
+    Open {
+        until: SimTime,
+    },
+    HalfOpen {
+        /// Places taken.
+        out: u32,
+        successes: u32,
+    },
 }
 
-impl Default for State {
-    fn default() -> Self {
-        Self::Closed { failures: 0 }
-    }
+/// A draw for who is sure that none is needed.
+const fn middle(_: u32) -> Draw {
+    Draw::MIDDLE
 }
 
 impl Breaker {
-    /// May something pass at `now`? `None`: it is refused. A breaker whose open time is over turns
-    /// half-open when it is asked, and not before.
+    /// May something pass at `now`? As [`Breaker::ask`] of settings without chance; who would have
+    /// to wait is refused.
     #[inline]
     #[must_use]
     pub fn admit(&mut self, config: &BreakerConfig, now: SimTime) -> Option<Permit> {
-        match &mut self.state {
-            State::Closed { .. } => {}
-            State::Open { until } if now < *until => return None,
-            State::Open { .. } => self.enter(State::HalfOpen { out: 1, successes: 0 }),
-            State::HalfOpen { out, .. } if *out >= config.probes => return None,
-            State::HalfOpen { out, .. } => *out += 1,
+        match self.ask(config, now, &middle) {
+            Answer::Granted(permit) => Some(permit),
+            Answer::Refused | Answer::Wait(_) => None,
         }
-        Some(Permit(self.epoch))
     }
 
-    /// What was admitted under `permit` has ended.
+    /// What was admitted under `permit` has ended: as [`Breaker::report`] of settings without
+    /// chance or slow calls.
     #[inline]
     pub fn settle(
         &mut self,
@@ -154,41 +188,109 @@ impl Breaker {
         now: SimTime,
         settled: Settled,
     ) {
-        let late = permit.0 != self.epoch;
+        self.report(config, permit, now, Report { settled, took: Duration::ZERO }, &middle);
+    }
+
+    /// May something pass at `now`? A breaker whose open time is over turns half-open when it is
+    /// asked, and not before, unless a timer is to do it. `draw` gives the random part of the
+    /// opening of a number.
+    #[inline]
+    #[must_use]
+    pub fn ask(
+        &mut self,
+        config: &BreakerConfig,
+        now: SimTime,
+        draw: &impl Fn(u32) -> Draw,
+    ) -> Answer {
+        self.pass_time(config, now, draw);
+        if config.counts_fires()
+            && let Some(rate) = config.trip.as_rate()
+            && let Some(window) = self.memory().window(config)
+        {
+            window.fire(&rate, now);
+        }
+        if self.is_closed()
+            && let Trip::Exhausted { attempts, within } = config.trip
+        {
+            self.renew(attempts, within, now);
+        }
+        match self.state {
+            State::Closed => return Answer::Granted(Permit { epoch: self.epoch, probe: false }),
+            State::Open { until } if now < until => return Answer::Refused,
+            State::Open { .. } => self.begin_half_open(config, now),
+            State::HalfOpen { .. } => {}
+        }
+        self.ask_half_open(config, now)
+    }
+
+    /// What was admitted under `permit` has ended.
+    #[inline]
+    pub fn report(
+        &mut self,
+        config: &BreakerConfig,
+        permit: Permit,
+        now: SimTime,
+        report: Report,
+        draw: &impl Fn(u32) -> Draw,
+    ) {
+        self.pass_time(config, now, draw);
+        let late = permit.epoch != self.epoch;
+        let settled = report.settled;
         if let State::HalfOpen { out, .. } = &mut self.state
             && !late
+            && (config.half_open.places == Places::AtOnce || settled == Settled::Ignored)
         {
             *out -= 1; // A probe is back, whatever it brings.
         }
-        if settled == Settled::Ignored || (late && config.late_results == LateResults::Ignore) {
+        let dropped = match config.late_results {
+            LateResults::Ignore => late,
+            LateResults::Overrule => late && permit.probe, // A lost lease is lost.
+            LateResults::Count | LateResults::Record => false,
+        };
+        if settled == Settled::Ignored || dropped {
             return;
         }
-        let failed = settled == Settled::Failure;
-        match &mut self.state {
-            State::Closed { failures } => {
-                *failures = if failed { failures.saturating_add(1) } else { 0 };
-                if self.trips(config, now, failed) {
-                    self.enter(State::Open { until: now + config.open_for });
+        if settled == Settled::Unhandled {
+            if permit.probe && matches!(self.state, State::HalfOpen { .. }) {
+                self.close(config, now, false);
+            }
+            return;
+        }
+        let fatal = settled == Settled::Fatal;
+        let outcome = Outcome { failed: fatal || settled == Settled::Failure, took: report.took };
+        if config.late_results == LateResults::Record && permit.probe {
+            return self.hear_probe(config, now, outcome, draw);
+        }
+        match self.state {
+            State::Closed => {
+                if self.count(config, now, outcome) || fatal {
+                    self.open(config, now, draw);
                 }
             }
-            State::Open { .. } => {} // Late, and there is nothing left to decide.
-            State::HalfOpen { .. } if failed => {
-                self.enter(State::Open { until: now + config.open_for });
-            }
-            State::HalfOpen { successes, .. } => {
-                *successes += 1;
-                if *successes >= config.probes {
-                    self.window = None;
-                    self.enter(State::Closed { failures: 0 });
+            State::Open { .. } if config.late_results == LateResults::Overrule => {
+                if outcome.failed {
+                    let until = now + self.open_time(config, draw);
+                    self.state = State::Open { until };
+                } else {
+                    self.close(config, now, true);
                 }
             }
+            // Late, and there is nothing left to decide.
+            State::Open { .. } => _ = self.count(config, now, outcome),
+            State::HalfOpen { .. } if late && config.late_results == LateResults::Record => {
+                if self.count(config, now, outcome) {
+                    self.open(config, now, draw);
+                }
+            }
+            State::HalfOpen { .. } => self.decide(config, now, outcome, draw),
         }
     }
 
-    /// The state at `now`: a breaker whose open time is over counts as half-open.
+    /// The state at `now`: a breaker whose open time is over counts as half-open. Timers are not
+    /// caught up with: that is [`Breaker::pass_time`].
     pub fn state(&self, now: SimTime) -> BreakerState {
         match self.state {
-            State::Closed { .. } => BreakerState::Closed,
+            State::Closed => BreakerState::Closed,
             State::Open { until } if now < until => BreakerState::Open,
             State::Open { .. } | State::HalfOpen { .. } => BreakerState::HalfOpen,
         }
@@ -197,21 +299,85 @@ impl Breaker {
     /// Does everything pass?
     #[inline]
     pub const fn is_closed(&self) -> bool {
-        matches!(self.state, State::Closed { .. })
+        matches!(self.state, State::Closed)
     }
 
-    /// Does the outcome just counted open a closed breaker?
+    /// Failures in a row, up to now.
+    pub const fn failures_in_a_row(&self) -> u32 {
+        self.row
+    }
+
+    /// Calls and failures in the window, if there is one.
+    pub fn in_window(&self) -> Option<(u32, u32)> {
+        let sums = self.memory.as_ref()?.window.as_ref()?.sums();
+        Some((sums.calls, sums.failures))
+    }
+
+    /// Catches up with what the breaker does of its own accord up to `now`.
     #[inline]
-    fn trips(&mut self, config: &BreakerConfig, now: SimTime, failed: bool) -> bool {
-        match (config.trip, self.state) {
-            (Trip::Consecutive(limit), State::Closed { failures }) => failed && failures >= limit,
-            (Trip::Window { length, failure_share, minimum_calls }, _) => {
-                let window = self.window.get_or_insert_default();
-                window.record(now, length, failed);
-                failed && window.reaches(failure_share, minimum_calls)
-            }
-            _ => false,
+    pub fn pass_time(&mut self, config: &BreakerConfig, now: SimTime, draw: &impl Fn(u32) -> Draw) {
+        if config.has_timers() {
+            self.run_timers(config, now, draw);
         }
+    }
+
+    #[inline(never)]
+    fn open(&mut self, config: &BreakerConfig, at: SimTime, draw: &impl Fn(u32) -> Draw) {
+        if !config.growth.is_constant() {
+            let memory = self.memory();
+            if let OpenGrowth::Times { forget_every, .. } = config.growth
+                && !forget_every.is_zero()
+            {
+                let healthy = at.since(memory.since).as_nanos() / forget_every.as_nanos();
+                memory.openings = memory.openings.saturating_sub(healthy.min(1 << 31) as u32);
+            }
+            memory.openings = memory.openings.saturating_add(1);
+        }
+        let mut until = at + self.open_time(config, draw);
+        if let Trip::Exhausted { attempts, within } = config.trip
+            && self.is_closed()
+        {
+            let context = self.memory().average;
+            if context.calls >= attempts && at.since(context.began_at) >= within {
+                // Exhausted too late to begin anew.
+                until = at.max(context.began_at + config.open_for);
+            }
+        }
+        if config.half_open.strictly_after {
+            until = until + Duration::from_nanos(1);
+        }
+        if config.forgets == Forgets::WhenOpened {
+            self.forget(config, at);
+        }
+        self.enter(State::Open { until });
+    }
+
+    /// How long the present opening lasts.
+    fn open_time(&mut self, config: &BreakerConfig, draw: &impl Fn(u32) -> Draw) -> Duration {
+        if config.growth.is_constant() && config.jitter == OpenJitter::None {
+            return config.open_for;
+        }
+        let nth = self.memory.as_ref().map_or(1, |memory| memory.openings.max(1));
+        open_time(config.open_for, &config.growth, config.jitter, nth, draw(self.epoch))
+    }
+
+    fn close(&mut self, config: &BreakerConfig, at: SimTime, forgets: bool) {
+        if forgets {
+            self.forget(config, at);
+        }
+        if let Some(memory) = &mut self.memory {
+            let fades = matches!(config.growth,
+                OpenGrowth::Times { forget_every, .. } if !forget_every.is_zero());
+            if !fades {
+                memory.openings = 0;
+            }
+            memory.since = at;
+            memory.cleared_at = at;
+            if let (Some(rate), Some(window)) = (config.trip.as_rate(), &mut memory.window) {
+                window.skip_turns(&rate, at);
+            }
+        }
+        self.enter(State::Closed);
     }
 
     /// A change of state: what was admitted before is late from now on.
@@ -219,75 +385,16 @@ impl Breaker {
         self.state = state;
         self.epoch = self.epoch.wrapping_add(1);
     }
+
+    #[inline]
+    fn memory(&mut self) -> &mut Memory {
+        self.memory.get_or_insert_default()
+    }
 }
 
-/// Steps in which a window slides.
-const BUCKETS: usize = 10;
-
-/// Outcomes of the last while, in up to ten buckets.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Window {
-    buckets: [Bucket; BUCKETS],
-    /// The oldest bucket in use.
-    oldest: u8,
-    /// How many are in use.
-    used: u8,
-    /// Over all buckets in use.
-    outcomes: u32,
-    failures: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Bucket {
-    begins_at: SimTime,
-    outcomes: u32,
-    failures: u32,
-}
-
-impl Window {
-    /// Adds an outcome, and drops what is a whole window old.
-    fn record(&mut self, now: SimTime, length: Duration, failed: bool) {
-        while self.used > 0 {
-            let bucket = self.buckets[usize::from(self.oldest)];
-            if now.since(bucket.begins_at) < length {
-                break;
-            }
-            self.drop_oldest();
-        }
-        // Rounded up, so that no more than ten buckets begin within one window.
-        let step = Duration::from_nanos(length.as_nanos().div_ceil(BUCKETS as u64).max(1));
-        let newest = (usize::from(self.oldest + self.used) + BUCKETS - 1) % BUCKETS;
-        let place = if self.used > 0 && now.since(self.buckets[newest].begins_at) < step {
-            newest
-        } else {
-            if usize::from(self.used) == BUCKETS {
-                self.drop_oldest(); // Only after the window was made longer while it ran.
-            }
-            let place = usize::from(self.oldest + self.used) % BUCKETS;
-            self.buckets[place] = Bucket { begins_at: now, outcomes: 0, failures: 0 };
-            self.used += 1;
-            place
-        };
-        let bucket = &mut self.buckets[place];
-        bucket.outcomes += 1;
-        bucket.failures += u32::from(failed);
-        self.outcomes += 1;
-        self.failures += u32::from(failed);
-    }
-
-    /// Are at least `share` of at least `minimum` outcomes failures?
-    fn reaches(&self, share: Share, minimum: u32) -> bool {
-        const PARTS: f64 = 1e9;
-        // In whole parts: 7 of 100 reach 7 %, although 0.07 · 100 is more than 7 in floating point.
-        let wanted = (share.get() * PARTS).round() as u64 * u64::from(self.outcomes);
-        self.outcomes >= minimum && u64::from(self.failures) * PARTS as u64 >= wanted
-    }
-
-    fn drop_oldest(&mut self) {
-        let bucket = self.buckets[usize::from(self.oldest)];
-        self.outcomes -= bucket.outcomes;
-        self.failures -= bucket.failures;
-        self.oldest = (self.oldest + 1) % BUCKETS as u8;
-        self.used -= 1;
-    }
+/// How something ended that counts.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    failed: bool,
+    took: Duration,
 }

@@ -5,9 +5,9 @@
 //! down, without any engine.
 //!
 //! ```
-//! use stormlab::policy::backoff::{Backoff, Jitter};
+//! use stormlab::policy::backoff::{Backoff, Jitter, Past};
 //! use stormlab::policy::breaker::{Breaker, BreakerConfig, BreakerState, LateResults, Trip};
-//! use stormlab::policy::budget::{BudgetConfig, DepositPoint};
+//! use stormlab::policy::budget::{BudgetConfig, DepositPoint, Failure, Tab};
 //! use stormlab::policy::outcome::{Class, ClassSet};
 //! use stormlab::random::{Keys, Purpose};
 //! use stormlab::units::{Duration, SimTime};
@@ -31,6 +31,7 @@
 //!     probes: 1,
 //!     counts: ClassSet::TRANSIENT,
 //!     late_results: LateResults::Ignore,
+//!     ..BreakerConfig::PLAIN
 //! };
 //!
 //! let keys = Keys::new(1, 0); // Seed 1, replication 0.
@@ -39,29 +40,35 @@
 //! let mut breaker = Breaker::default();
 //! let (mut attempts, mut calls) = (0, 0);
 //! while breaker.state(now) == BreakerState::Closed {
-//!     let (call, mut retry, mut wait) = (calls, 0, None);
+//!     let (call, mut retry, mut past, mut tab) = (calls, 0, Past::new(), Tab::default());
 //!     calls += 1;
 //!     budget.call_started(&budget_config, now);
 //!     while let Some(permit) = breaker.admit(&breaker_config, now) {
 //!         attempts += 1;
 //!         let failure = Class::Unavailable; // The server refuses at once.
 //!         breaker.settle(&breaker_config, permit, now, breaker_config.judge(Some(failure)));
-//!         budget.attempt_failed(&budget_config, now, failure);
-//!         if !budget.may_retry(&budget_config, now) {
+//!         budget.attempt_failed(&budget_config, now, Failure::of(failure), &mut tab);
+//!         if !budget.may_retry(&budget_config, now, failure, &mut tab).is_granted() {
 //!             break;
 //!         }
 //!         retry += 1;
-//!         wait = Some(backoff.wait(retry, wait, keys.draw(Purpose::Backoff, call, retry)));
-//!         now = now + wait.unwrap_or_default();
+//!         let draw = keys.draw(Purpose::Backoff, call, retry);
+//!         now = now + backoff.wait(retry, &mut past, draw);
 //!     }
 //! }
 //! assert_eq!((calls, attempts), (4, 5)); // One retry in all, then the breaker opened.
-//! assert_eq!(budget.balance_milli(), 800);
+//! assert_eq!(budget.balance(&budget_config), 800);
 //! ```
 
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
+pub mod composition;
+pub mod hedge;
+pub mod hint;
 pub mod limiter;
 pub mod outcome;
+pub mod shedding;
 pub mod stack;
+pub mod throttle;
+pub mod timeout;

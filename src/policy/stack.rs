@@ -8,8 +8,14 @@ use serde::Serializer;
 use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
+use crate::policy::throttle::ThrottleConfig;
+pub use crate::policy::timeout::AttemptTimeout;
+pub use crate::policy::timeout::TimeoutRule;
+pub use crate::policy::timeout::TimeoutScope;
 use crate::random::Distribution;
 use crate::units::Duration;
 
@@ -23,6 +29,8 @@ pub enum Layer {
     Timeout,
     /// Further attempts after a failure.
     Retry,
+    /// What a caller keeps from the server on its own account.
+    Throttle,
     /// The circuit breaker.
     Breaker,
     /// The longest time of one attempt.
@@ -30,8 +38,14 @@ pub enum Layer {
 }
 
 /// The order in which the layers are asked when a policy does not say, outermost first.
-pub const DEFAULT_ORDER: [Layer; 5] =
-    [Layer::Bulkhead, Layer::Timeout, Layer::Retry, Layer::Breaker, Layer::AttemptTimeout];
+pub const DEFAULT_ORDER: [Layer; 6] = [
+    Layer::Bulkhead,
+    Layer::Timeout,
+    Layer::Retry,
+    Layer::Throttle,
+    Layer::Breaker,
+    Layer::AttemptTimeout,
+];
 
 /// Whose calls share the state of a strategy: the caller's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -89,25 +103,6 @@ impl Serialize for Scope {
     }
 }
 
-/// What an attempt timeout covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeoutScope {
-    /// The whole attempt: the way there, waiting, service, the way back.
-    Attempt,
-    /// Waiting only: a worker that takes the attempt up ends the timeout (patience).
-    Queue,
-}
-
-/// The longest wait for one attempt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AttemptTimeout {
-    /// A constant, or drawn anew for each attempt.
-    pub after: Distribution,
-    /// What it covers.
-    pub scope: TimeoutScope,
-}
-
 /// A strategy with state, and whose calls share the state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scoped<T> {
@@ -126,8 +121,12 @@ pub struct Retry {
     pub backoff: Backoff,
     /// The failures that are tried again.
     pub on: ClassSet,
+    /// What is made of a server's word when to come again.
+    pub hint: HintConfig,
     /// What retries may cost in all.
     pub budget: Option<Scoped<BudgetConfig>>,
+    /// How long after the call began another attempt may follow.
+    pub max_elapsed: Option<ElapsedLimit>,
 }
 
 /// The policy of a caller: each strategy at most once, and the order in which they are asked.
@@ -141,8 +140,13 @@ pub struct Policy {
     pub attempt_timeout: Option<AttemptTimeout>,
     /// The longest time of the whole call.
     pub timeout: Option<Duration>,
+    /// What the end of that time cuts.
+    #[serde(skip_serializing_if = "TimeoutRule::is_default")]
+    pub timeout_rule: TimeoutRule,
     /// Further attempts.
     pub retry: Option<Retry>,
+    /// The client-side throttle.
+    pub throttle: Option<Scoped<ThrottleConfig>>,
     /// The circuit breaker.
     pub breaker: Option<Scoped<BreakerConfig>>,
     /// The bulkhead.
@@ -157,7 +161,9 @@ impl Policy {
             order: Vec::new(),
             attempt_timeout: None,
             timeout: None,
+            timeout_rule: TimeoutRule::DEFAULT,
             retry: None,
+            throttle: None,
             breaker: None,
             bulkhead: None,
         }
@@ -167,7 +173,7 @@ impl Policy {
     #[must_use]
     pub fn with_attempt_timeout(mut self, after: Duration) -> Self {
         let after = Distribution::constant(after);
-        self.attempt_timeout = Some(AttemptTimeout { after, scope: TimeoutScope::Attempt });
+        self.attempt_timeout = Some(AttemptTimeout::new(after, TimeoutScope::Attempt));
         self.in_default_order()
     }
 
@@ -185,7 +191,9 @@ impl Policy {
             max_attempts: Some(max_attempts),
             backoff,
             on: ClassSet::TRANSIENT,
+            hint: HintConfig::IGNORE,
             budget: None,
+            max_elapsed: None,
         });
         self.in_default_order()
     }
@@ -198,6 +206,13 @@ impl Policy {
             retry.budget = Some(Scoped { config, per: Scope::DEFAULT });
         }
         self
+    }
+
+    /// With a client-side throttle, one for each caller and target.
+    #[must_use]
+    pub fn with_throttle(mut self, config: ThrottleConfig) -> Self {
+        self.throttle = Some(Scoped { config, per: Scope::DEFAULT });
+        self.in_default_order()
     }
 
     /// With a circuit breaker, one for each caller and target.
@@ -220,6 +235,7 @@ impl Policy {
             Layer::Bulkhead => self.bulkhead.is_some(),
             Layer::Timeout => self.timeout.is_some(),
             Layer::Retry => self.retry.is_some(),
+            Layer::Throttle => self.throttle.is_some(),
             Layer::Breaker => self.breaker.is_some(),
             Layer::AttemptTimeout => self.attempt_timeout.is_some(),
         }
@@ -260,7 +276,7 @@ mod tests {
     #[test]
     fn layers_stand_on_the_side_of_the_retry_that_the_order_says() {
         use Layer::{AttemptTimeout, Breaker, Bulkhead, Retry, Timeout};
-        let (second, counted) = (Duration::from_secs(1), BulkheadConfig { limit: 1, queue: 0 });
+        let (second, counted) = (Duration::from_secs(1), BulkheadConfig::new(1, 0));
         let mut policy = Policy::plain("all")
             .with_attempt_timeout(second)
             .with_retry(4, Backoff::NONE)

@@ -9,16 +9,21 @@
 //!
 //! Invariant: equal keys, equal draws, on every platform and in whatever order they are asked for.
 
+mod curve;
 mod distribution;
 mod gamma;
 mod logarithm;
 mod normal;
 mod philox;
+mod powers;
 
 #[cfg(test)]
 mod tests;
 
+pub use curve::rising;
 pub use distribution::Distribution;
+pub use powers::cube_root;
+pub use powers::power;
 
 use crate::units::Draw;
 use philox::philox2x64;
@@ -59,6 +64,14 @@ pub enum Purpose {
     TriggerError = 13,
     /// The time of the message that the caller has left.
     CancelLatency = 14,
+    /// Does a caller's own throttle turn the attempt away?
+    Throttle = 15,
+    /// When an adaptive limit is probed.
+    LimitProbe = 16,
+    /// How long a circuit breaker stays open.
+    BreakerOpening = 17,
+    /// How long a server asks its caller to wait.
+    RetryAfter = 18,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.
@@ -104,6 +117,12 @@ impl Keys {
     pub fn exponential(&self, purpose: Purpose, entity: u64, index: u32) -> f64 {
         logarithm::hazard(self.draw(purpose, entity, index).get())
     }
+}
+
+/// e⁻ˣ: what is left of a weight after `x` times the time in which it falls to 1/e.
+#[inline]
+pub fn decay(x: f64) -> f64 {
+    libm::exp(-x)
 }
 
 /// The key of a child: of a call from its parent's key and its place in the handler's order, of an

@@ -23,6 +23,7 @@ use crate::measure::record::Series;
 use crate::measure::record::ServiceWindow;
 use crate::measure::record::Verdicts;
 use crate::policy::stack::Policy;
+use crate::policy::stack::TimeoutRule;
 use crate::random::Distribution;
 use crate::report::Material;
 use crate::scenario::model::*;
@@ -65,10 +66,12 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
             order: QueueOrder::Fifo,
             when_full: WhenFull::Reply,
             drop_expired: false,
+            codel: None,
         },
         cancellation: Cancellation::None,
         work: Distribution::constant(Duration::from_millis(work_ms)),
         errors: None,
+        retry_after: Vec::new(),
         calls,
         overload: None,
         balance: Balance::RoundRobin,
@@ -138,7 +141,9 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             order: Vec::new(),
             attempt_timeout: None,
             timeout: None,
+            timeout_rule: TimeoutRule::DEFAULT,
             retry: None,
+            throttle: None,
             breaker: None,
             bulkhead: None,
         }],

@@ -259,7 +259,7 @@ fn series(view: &View<'_>) -> Table {
     for edge in edge_names(model) {
         let measures = columns(
             "calls_rps rejected_by_breaker_rps rejected_by_bulkhead_rps \
-             denied_by_budget_rps timeouts_rps backing_off_calls \
+             rejected_by_throttle_rps denied_by_budget_rps timeouts_rps backing_off_calls \
              breakers_open breakers",
         );
         head.extend(measures.map(|measure| format!("{edge}.{measure}")));
@@ -301,6 +301,7 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
                 e.calls,
                 e.rejected_by_breaker,
                 e.rejected_by_bulkhead,
+                e.rejected_by_throttle,
                 e.denied_by_budget,
                 e.timeouts,
             ]

@@ -80,6 +80,26 @@ pub const RETRIED: ClassSet = ClassSet::TRANSIENT;
 pub const THRESHOLD: f64 = 0.5;
 /// The reserve of Finagle and tower: 10 retries per second over a window of 10 s.
 pub const BUDGET_CAP_TOKENS: u32 = 100;
+/// A failure takes one token (gRPC); google-cloud-gax takes ten of a hundred.
+pub const TOKEN_COST: u32 = 1;
+/// A success without a retry gives the quota of the AWS SDKs one token.
+pub const QUOTA_REWARD: u32 = 1;
+/// Deposits and withdrawals of Finagle, tower and Linkerd count for ten seconds.
+pub const BUDGET_TTL: Duration = Duration::from_secs(10);
+/// Their reserve pays for ten retries per second.
+pub const BUDGET_MIN_PER_SECOND: u32 = 10;
+/// Envoy always grants three retries at once.
+pub const ACTIVE_SHARE_MIN: u32 = 3;
+/// The SRE book counts requests and accepts over two minutes.
+pub const THROTTLE_WINDOW: Duration = Duration::from_secs(120);
+/// Two requests for each one accepted (SRE book).
+pub const THROTTLE_K: u32 = 2;
+/// Envoy's admission control counts over half a minute,
+pub const ADMISSION_WINDOW: Duration = Duration::from_secs(30);
+/// turns nothing away above 95 % of successes,
+pub const ADMISSION_THRESHOLD: f64 = 0.95;
+/// and never more than 80 %.
+pub const ADMISSION_CAP: f64 = 0.8;
 /// One probe decides (Polly, Hystrix, cockatiel).
 pub const PROBES: u32 = 1;
 /// A result from before the last change of state says nothing about the present one.

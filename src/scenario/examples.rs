@@ -1,7 +1,7 @@
 //! What each map of the language looks like, for whoever wrote something else there.
 
 /// A map as messages call it, and one that is accepted.
-const EXAMPLES: [(&str, &str); 41] = [
+const EXAMPLES: &[(&str, &str)] = &[
     ("a scenario", "begin with `schema: 1`, `name:`, `clients:` and `services:`"),
     ("`run`", "as `{ horizon: 30min, replications: 100 }`"),
     ("`recovery`", "as `{ window: 15s, tolerance: 5% }`"),
@@ -25,6 +25,16 @@ const EXAMPLES: [(&str, &str); 41] = [
     ("a policy", "as `{ attempt_timeout: 2s, retry: { max_attempts: 3 } }`"),
     ("a preset", "as `{ title, library, version, source, notes, check, policy }`"),
     ("`attempt_timeout`", "as `2s`, or `{ after: 2s, scope: queue }`"),
+    ("`timeout`", "as `10s`, or `{ after: 10s, late_wait: truncate }`"),
+    (
+        "`limit`",
+        "as `50`, `{ aimd: {} }`, `{ vegas: {} }`, `{ gradient: {} }` or `{ gradient2: {} }`",
+    ),
+    ("`aimd`", "as `{ initial: 20, min: 20, max: 200, backoff: 0.9, timeout: 5s }`"),
+    ("`vegas`", "as `{ initial: 20, max: 1000 }`"),
+    ("`gradient`", "as `{ initial: 50, min: 1, max: 1000, tolerance: 2 }`"),
+    ("`gradient2`", "as `{ initial: 20, min: 20, max: 200, tolerance: 1.5 }`"),
+    ("`codel`", "as `{ target: 5ms, interval: 100ms }`"),
     (
         "`retry`",
         "as `{ max_attempts: 3, backoff: { exponential: { base: 100ms } }, jitter: full }`",
@@ -36,7 +46,25 @@ const EXAMPLES: [(&str, &str); 41] = [
     ),
     ("`linear`", "as `{ base: 50ms, step: 50ms, cap: 1s }`"),
     ("`exponential`", "as `{ base: 100ms, factor: 2, cap: 2s }`"),
-    ("`jitter`", "as `none`, `full`, `equal`, `decorrelated` or `{ plus_minus: 20% }`"),
+    ("`polynomial`", "as `{ unit: 1s, exponent: 4, plus: 15s }`"),
+    ("`fibonacci`", "as `1s`, or `{ base: 1s, cap: 1min }`"),
+    ("`table`", "as `[5s, 5min, 30min]`, or `{ waits: [5s, 5min], ends: true }`"),
+    ("`round`", "as `{ down: 1ms }` or `{ nearest: 1s }`"),
+    (
+        "an entry of `by_class`",
+        "as `{ on: rate_limited, base: 1s }`, `{ on: …, scale: 0.5 }` or `{ on: …, backoff: … }`",
+    ),
+    (
+        "`jitter`",
+        "as `none`, `full`, `equal`, `decorrelated`, `decorrelated_v2` or `{ plus_minus: 20% }`",
+    ),
+    ("a kind of jitter", "as `20%`, or `{ share: 20%, whole: 1ms }`; for spans `{ most: 1s }`"),
+    (
+        "`hint`",
+        "as `ignore`, `override`, `larger`, `{ clamp: { at_most: 5s } }` or `{ give_up_above: 30s }`",
+    ),
+    ("a rule of `hint`", "as `{ cap: 1h, spread: 20%, sequence: restarts }`"),
+    ("`retry_after`", "as `2s`, or `{ overloaded: 2s, rate_limited: never }`"),
     ("`breaker`", "as `{ consecutive: 5, open_for: 10s }`"),
     ("`window`", "as `{ length: 30s, failure_share: 50%, minimum_calls: 20 }`"),
     ("`bulkhead`", "as `{ limit: 50, queue: 10 }`"),
@@ -47,6 +75,23 @@ const EXAMPLES: [(&str, &str); 41] = [
     ),
     ("`token_bucket`", "as `{ max_tokens: 10, token_ratio: 0.1 }`"),
     ("`ratio`", "as `{ share: 20%, deposit: call }`"),
+    ("`quota`", "as `{ capacity: 500, costs: { default: 14, rate_limited: 5 } }`"),
+    ("`costs`", "as `{ default: 14, rate_limited: 5 }`"),
+    ("a budget's `window`", "as `{ share: 20%, deposit: success, ttl: 10s, rule: finagle }`"),
+    ("`concurrent`", "as `{ limit: 3 }`"),
+    ("`active_share`", "as `{ share: 20%, min: 3 }`"),
+    ("`client_ratio`", "as `{ share: 10%, window: 2min }`"),
+    ("a budget's `rate`", "as `{ rate: 10/s, burst: 100, when_empty: wait }`"),
+    ("`counter`", "as `{ limit: 3, ttl: 1h, ttl_from: first }`"),
+    ("`max_elapsed`", "as `15min` or `{ after: 15min, counts_wait: false }`"),
+    (
+        "`throttle`",
+        "as `{ adaptive: { k: 2 } }` or `{ rate: { rate: 10/s, burst: 100, when_empty: wait } }`",
+    ),
+    ("`adaptive`", "as `{ k: 2, window: 2min }`"),
+    ("`admission`", "as `{ threshold: 95%, window: 30s }`"),
+    ("`cubic`", "as `{ throttled: [rate_limited] }`"),
+    ("a throttle's `rate`", "as `{ rate: 10/s, burst: 100, when_empty: reject }`"),
     ("a trigger", "as `{ at: 5min, lasts: 20s, service: SERVICE, effect: refuse }`"),
     ("an operator action", "as `{ at: 7min, flush: SERVICE }`"),
     ("`shed`", "as `{ clients: POPULATION, share: 90%, lasts: 2min }`"),
@@ -82,11 +127,15 @@ mod tests {
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
-            include_str!("file/mod.rs"),
+            include_str!("file/hints.rs"),
+            include_str!("file/jitters.rs"),
             include_str!("file/limiters.rs"),
+            include_str!("file/mod.rs"),
             include_str!("file/policies.rs"),
             include_str!("file/run.rs"),
             include_str!("file/services.rs"),
+            include_str!("file/throttles.rs"),
+            include_str!("file/timeouts.rs"),
             include_str!("presets.rs"),
         ];
         let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
@@ -98,6 +147,6 @@ mod tests {
                 assert!(EXAMPLES.iter().any(|(name, _)| *name == what), "{what}");
             }
         }
-        assert!(maps > 30, "{maps}");
+        assert!(maps > 35, "{maps}");
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Fields<'t> {
     head: Place,
     entries: &'t [Entry],
     asked: Vec<&'static str>,
+    /// Keys that are known and refused.
+    claimed: Vec<&'static str>,
     /// Alternatives of which none was there.
     missing: Option<&'static [&'static str]>,
 }
@@ -33,8 +35,8 @@ impl<'t> Fields<'t> {
     ) -> Option<Self> {
         match &node.value {
             Value::Map(entries) => {
-                let (head, asked) = (node.head, Vec::new());
-                Some(Self { what, head, entries, asked, missing: None })
+                let (head, asked, claimed) = (node.head, Vec::new(), Vec::new());
+                Some(Self { what, head, entries, asked, claimed, missing: None })
             }
             _ => {
                 let problem = format!("{what} is a map, not {}", node.kind());
@@ -49,6 +51,13 @@ impl<'t> Fields<'t> {
         self.asked.push(key);
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         (!entry.node.is_null()).then_some(&entry.node)
+    }
+
+    /// Where a key stands that is known but not accepted; it is not offered as accepted either.
+    pub(super) fn claim(&mut self, key: &'static str) -> Option<Place> {
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        self.claimed.push(key);
+        Some(entry.place)
     }
 
     /// The value under `key`, if it is there and right.
@@ -125,7 +134,7 @@ impl<'t> Fields<'t> {
             problems.push_with(place, problem, examples::of(self.what));
         }
         for entry in self.entries {
-            if self.asked.contains(&&*entry.key) {
+            if self.asked.contains(&&*entry.key) || self.claimed.contains(&&*entry.key) {
                 continue;
             }
             let problem = format!("{} has no key {}", self.what, quoted(&entry.key));

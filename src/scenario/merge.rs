@@ -11,7 +11,7 @@ use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 
 /// Keys whose value is a choice.
-const CHOICES: [&str; 12] = [
+const CHOICES: &[&str] = &[
     "after",
     "arrivals",
     "attempt_timeout",
@@ -20,13 +20,25 @@ const CHOICES: [&str; 12] = [
     "crashes_at",
     "drawn",
     "effect",
+    "hint",
     "jitter",
     "latency",
+    "max_elapsed",
+    "open_for",
+    "retry_after",
     "think",
+    "throttle",
     "work",
 ];
-/// Keys of which a map has one: naming one removes the other.
-const ALTERNATIVES: [(&str, &str); 2] = [("arrivals", "users"), ("consecutive", "window")];
+/// Keys of which a map has one: naming one removes the others.
+const ALTERNATIVES: [&[&str]; 6] = [
+    &["arrivals", "users"],
+    &["consecutive", "window", "average", "exhausted"],
+    &["length", "calls"],
+    &["cost", "costs"],
+    &["failure_share", "more_than", "failures"],
+    &["decides_after", "closes_after"],
+];
 /// Keys whose children are names, which mean nothing to the merge.
 const NAMED: [&str; 4] = ["clients", "services", "policies", "links"];
 
@@ -182,7 +194,10 @@ fn is_choice(key: &str, level: Level) -> bool {
 
 fn is_superseded(key: &str, over: &[Entry], lookup: &Lookup) -> bool {
     let named = |other| lookup.find(over, other).is_some_and(|entry| !entry.node.is_null());
-    ALTERNATIVES.iter().any(|(a, b)| (key == *a && named(b)) || (key == *b && named(a)))
+    ALTERNATIVES
+        .iter()
+        .filter(|keys| keys.contains(&key))
+        .any(|keys| keys.iter().any(|other| *other != key && named(other)))
 }
 
 /// Entries by key, in logarithmic time: maps may hold thousands of names.

@@ -5,3 +5,4 @@ mod budgets;
 mod composition;
 mod delays;
 mod hints;
+mod throttles;

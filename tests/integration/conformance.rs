@@ -1,7 +1,7 @@
 //! Our policies beside recordings of the real libraries: `tests/traces` says how they were made.
 
 mod backoff;
-mod breaker;
+pub(crate) mod breaker;
 mod budget;
 mod limiter;
 mod trace;

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use stormlab::engine;
+use stormlab::engine::observe::Cause;
 use stormlab::measure::record::Ending;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::recorder::Recorder;
@@ -96,15 +97,14 @@ fn check_windows(model: &Model, record: &RunRecord, witness: &Witness) {
             series.population(id).map(|window| u64::from(of(window))).sum::<u64>()
         };
         assert_eq!(sum(|window| window.born), witness.born[id]);
-        assert_eq!(sum(|window| window.shed), witness.failed[id][6]);
+        let shed = witness.failed[id][Cause::Shed as usize];
+        let failed = witness.failed[id].iter().sum::<u64>() - shed;
+        assert_eq!(sum(|window| window.shed), shed);
         assert_eq!(sum(|window| window.ok), witness.ok[id]);
         assert_eq!(sum(|window| window.late), witness.late[id]);
-        assert_eq!(sum(|window| window.failed), witness.failed[id][..6].iter().sum::<u64>());
+        assert_eq!(sum(|window| window.failed), failed);
         assert_eq!(sum(|window| window.born_ok), witness.ok[id]);
-        assert_eq!(
-            sum(|window| window.born_lost),
-            witness.late[id] + witness.failed[id][..6].iter().sum::<u64>()
-        );
+        assert_eq!(sum(|window| window.born_lost), witness.late[id] + failed);
         for window in series.population(id) {
             assert!(window.born >= window.shed + window.born_ok + window.born_lost);
         }
@@ -133,7 +133,8 @@ fn check_windows(model: &Model, record: &RunRecord, witness: &Witness) {
         assert_eq!(calls, witness.edges[id].calls);
         assert!(series.edge(id).all(|window| window.breakers_open <= window.breakers));
         if let Caller::Population(population) = edge.caller {
-            assert_eq!(calls, witness.born[population] - witness.failed[population][6]);
+            let shed = witness.failed[population][Cause::Shed as usize];
+            assert_eq!(calls, witness.born[population] - shed);
         }
     }
 }
@@ -167,6 +168,7 @@ fn check_attempts(model: &Model, record: &RunRecord, witness: &Witness) {
         }
         assert!(policy.breaker.is_some() || told.broken == 0);
         assert!(policy.bulkhead.is_some() || told.crowded == 0);
+        assert!(policy.throttle.is_some() || told.throttled == 0);
         assert!(policy.attempt_timeout.is_some() || told.timed_out == 0);
         let budget = policy.retry.as_ref().and_then(|retry| retry.budget);
         assert!(budget.is_some() || told.denied == 0);

@@ -5,12 +5,15 @@
 
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;
+use stormlab::policy::backoff::Past;
 use stormlab::policy::breaker::Breaker;
 use stormlab::policy::breaker::BreakerConfig;
 use stormlab::policy::breaker::LateResults;
 use stormlab::policy::breaker::Settled;
 use stormlab::policy::breaker::Trip;
 use stormlab::policy::budget::BudgetConfig;
+use stormlab::policy::budget::Failure;
+use stormlab::policy::budget::Tab;
 use stormlab::policy::outcome::Class;
 use stormlab::policy::outcome::ClassSet;
 use stormlab::random::Distribution;
@@ -47,11 +50,10 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
 /// `count` sequences of `retries` waits each, in seconds.
 fn waits(backoff: &Backoff, count: u64, retries: u32) -> Vec<Vec<f64>> {
     let sequence = |call| {
-        let mut previous = None;
+        let mut past = Past::new();
         let mut next = |retry| {
-            let wait = backoff.wait(retry, previous, KEYS.draw(Purpose::Backoff, call, retry));
-            previous = Some(wait);
-            wait.as_secs_f64()
+            let draw = KEYS.draw(Purpose::Backoff, call, retry);
+            backoff.wait(retry, &mut past, draw).as_secs_f64()
         };
         (1..=retries).map(&mut next).collect()
     };
@@ -168,24 +170,20 @@ fn r34_a_herd_under_equal_jitter() {
 /// 2 000 000 calls; the tolerance is that of ten times as many, times 3.2.
 #[test]
 fn r7_a_token_bucket_under_partial_failure() {
-    let config = BudgetConfig::TokenBucket {
-        max_milli: 10_000,
-        ratio_milli: 100,
-        threshold_milli: 5_000,
-        counts: ClassSet::TRANSIENT,
-    };
-    let now = SimTime::ZERO;
+    let config = BudgetConfig::token_bucket(10_000, 100, 5_000, ClassSet::TRANSIENT);
+    let (now, down) = (SimTime::ZERO, Class::Unavailable);
     let mut budget = config.start(now);
+    let mut tab = Tab::NEW;
     let mut attempts = 0u64;
     for call in 0..2_000_000 {
         for attempt in 1..=4 {
             attempts += 1;
             if KEYS.draw(Purpose::ServiceError, call, attempt).get() >= 0.05 {
-                budget.attempt_succeeded(&config, now, attempt == 1);
+                budget.attempt_succeeded(&config, now, attempt == 1, &mut tab);
                 break;
             }
-            budget.attempt_failed(&config, now, Class::Unavailable);
-            if !budget.may_retry(&config, now) {
+            budget.attempt_failed(&config, now, Failure::of(down), &mut tab);
+            if !budget.may_retry(&config, now, down, &mut tab).is_granted() {
                 break;
             }
         }
@@ -200,6 +198,7 @@ fn breaker(limit: u32) -> BreakerConfig {
         probes: 1,
         counts: ClassSet::TRANSIENT,
         late_results: LateResults::Ignore,
+        ..BreakerConfig::PLAIN
     }
 }
 
@@ -350,6 +349,6 @@ fn c73_breakers_that_opened_together_probe_together() {
 #[test]
 fn a_wait_at_the_end_of_the_scale_does_not_overflow_the_clock() {
     let backoff = doubling(Duration::from_secs(1), Duration::MAX, Jitter::PlusMinus(0.2));
-    let wait = backoff.wait(u32::MAX, None, Draw::new(0.99).unwrap());
+    let wait = backoff.wait(u32::MAX, &mut Past::new(), Draw::new(0.99).unwrap());
     assert_eq!(SimTime::from_nanos(5) + wait, SimTime::NEVER);
 }

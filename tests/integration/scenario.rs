@@ -1,5 +1,7 @@
 //! The scenario language as its users meet it: a file in, a model or every problem out.
 
+mod breakers;
+mod budgets;
 mod doubts;
 mod effective;
 mod hostile;

@@ -15,6 +15,7 @@
 //! Falin and Templeton 1997 (retrial queues); Huang et al. 2022 (the published storm).
 
 mod breakers;
+mod hedging;
 mod meter;
 mod networks;
 mod orbits;
@@ -24,6 +25,7 @@ mod retries;
 mod schedules;
 mod statistics;
 mod storms;
+mod throttles;
 
 use std::sync::atomic::AtomicBool;
 

@@ -17,6 +17,7 @@ use crate::policy::outcome::Class;
 use crate::random::Purpose;
 use crate::scenario::model::Errors;
 use crate::scenario::model::Service;
+use crate::scenario::model::WhenFull;
 use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
@@ -154,13 +155,25 @@ impl<'p, O: Observer> Life<'p, O> {
     /// A worker that came free takes up the next attempt, if one waits.
     #[inline(always)]
     pub(super) fn take_next(&mut self, service: usize, replica: u32) {
+        let now = self.calendar.now();
         loop {
             let server = &mut self.servers[service];
-            let Some(slot) = server.next(replica) else { return };
+            let Some(slot) = server.next(now, replica) else { return };
             if self.attempts[slot].stage == Stage::Removed {
                 self.release_attempt(slot);
                 continue;
             }
+            if server.settings.queue.codel.is_some() && self.is_stale(slot, service) {
+                self.servers[service].expire(self.calendar.now(), replica);
+                self.waited(slot, service);
+                let heard = match self.service(service).queue.when_full {
+                    WhenFull::Reply => Some(Class::Overloaded),
+                    WhenFull::Drop => None,
+                };
+                self.end_inside(slot, service, heard);
+                continue;
+            }
+            let server = &mut self.servers[service];
             if server.settings.queue.drop_expired && self.is_expired(slot) {
                 self.servers[service].expire(self.calendar.now(), replica);
                 self.waited(slot, service);
@@ -170,6 +183,12 @@ impl<'p, O: Observer> Life<'p, O> {
             self.servers[service].start(self.calendar.now(), replica);
             return self.work(slot, service);
         }
+    }
+
+    /// R6: has an attempt whose turn has come waited too long to be worth serving?
+    fn is_stale(&self, slot: u32, service: usize) -> bool {
+        let Attempt { arrived_at, replica, .. } = self.attempts[slot];
+        self.servers[service].is_stale(self.calendar.now(), u32::from(replica), arrived_at)
     }
 
     /// R6: has the caller left, or the deadline passed?
@@ -279,6 +298,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let Attempt { caller, edge, key, .. } = self.attempts[slot];
         if is_gone(caller) {
             self.release_attempt(slot);
+            self.give_place_back(slot);
             return;
         }
         let edge = self.edge(edge);
@@ -299,6 +319,8 @@ impl<'p, O: Observer> Life<'p, O> {
         let caller = self.attempts[slot].caller;
         if !is_gone(caller) {
             self.calls[caller].attempt = NOBODY;
+        } else {
+            self.give_place_back(slot);
         }
         self.release_attempt(slot);
     }

@@ -17,9 +17,12 @@ use crate::engine::life::attempt::Stage;
 use crate::engine::life::keep_beside;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::policy::breaker::Answer;
 use crate::policy::limiter::Entry;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
+use crate::policy::throttle::Passage;
+use crate::policy::timeout::Running;
 use crate::random::Purpose;
 use crate::random::mix;
 use crate::scenario::model::Balance;
@@ -71,6 +74,9 @@ impl<'p, O: Observer> Life<'p, O> {
         if call.edge.is_plain {
             self.send(slot, call);
         } else if self.walk_layers(slot, call.edge, from) {
+            if call.edge.hears_attempts {
+                self.tell_sent(slot, call.edge);
+            }
             self.send(slot, self.calls[slot]);
         }
     }
@@ -81,28 +87,41 @@ impl<'p, O: Observer> Life<'p, O> {
         for (index, layer) in edge.layers.iter().enumerate().skip(from) {
             match layer {
                 Layer::Bulkhead => match self.enter_bulkhead(slot, edge) {
-                    Entry::Admitted => self.calls[slot].state.set(Flag::PLACE),
+                    Entry::Admitted => {
+                        self.calls[slot].state.set(Flag::PLACE);
+                        self.come_in(slot, edge);
+                    }
                     Entry::Queued => {
                         self.calls[slot].state.set(Flag::IN_LINE);
+                        self.set_patience(slot, edge);
                         return false;
                     }
                     Entry::Rejected => return self.reject(slot, index, Class::BulkheadFull),
                 },
                 Layer::Timeout => {
-                    let timer = self.calendar.after(edge.timeout, Kind::CallTimesOut, slot);
                     let memory = &mut self.memories[slot as usize];
                     memory.ends_at = self.calendar.now() + edge.timeout;
-                    memory.timer = timer;
+                    if edge.timeout_rule.running == Running::Cut {
+                        memory.timer = self.calendar.after(edge.timeout, Kind::CallTimesOut, slot);
+                    }
                 }
                 Layer::Retry => {
                     self.calls[slot].state.first_try();
                     self.pay_in(slot, edge);
                 }
-                Layer::Breaker => {
-                    if !self.ask_breaker(slot, edge) {
-                        return self.reject(slot, index, Class::BreakerOpen);
+                Layer::Throttle => match self.ask_throttle(slot, edge) {
+                    Passage::Pass => {}
+                    Passage::After(wait) | Passage::AskAfter(wait) => {
+                        self.calls[slot].timer = self.calendar.after(wait, Kind::RetryDue, slot);
+                        return false;
                     }
-                }
+                    Passage::Reject => return self.reject(slot, index, Class::Throttled),
+                },
+                Layer::Breaker => match self.ask_breaker(slot, edge) {
+                    Answer::Granted(_) => {}
+                    Answer::Refused => return self.reject(slot, index, Class::BreakerOpen),
+                    Answer::Wait(_) => return false,
+                },
                 // Innermost of all: its time runs from when the attempt is sent.
                 Layer::AttemptTimeout => {}
             }
@@ -128,7 +147,8 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             (None, Some(timeout)) => {
                 let draw = self.rare_draw(Purpose::AttemptTimeout, call.key, call.state.tries());
-                self.calendar.after(timeout.after.sample(draw), Kind::AttemptTimesOut, slot)
+                let span = timeout.span(call.state.tries(), draw);
+                self.calendar.after(span, Kind::AttemptTimesOut, slot)
             }
             (None, None) => return,
         };
@@ -230,6 +250,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let Attempt { caller, stage, .. } = self.attempts[attempt];
         self.release_attempt(attempt);
         if is_gone(caller) {
+            self.give_place_back(attempt);
             return;
         }
         if let Stage::Replying(outcome) = stage {

@@ -2,8 +2,11 @@
 
 use crate::engine::audit::Left;
 use crate::engine::audit::ServiceLeft;
+use crate::engine::caller::Flag;
 use crate::engine::life::BackingOff;
 use crate::engine::life::Life;
+use crate::engine::life::asking::is_gone;
+use crate::engine::life::attempt::Attempt;
 use crate::engine::life::attempt::Stage;
 use crate::engine::observe::Observer;
 use crate::units::SimTime;
@@ -19,8 +22,15 @@ impl<O: Observer> Life<'_, O> {
             services: vec![ServiceLeft::default(); self.servers.len()],
             calendar: self.calendar.counts(),
             pending: self.calendar.pending() as u64,
+            retry_places: self.retry_places(),
             ..Left::default()
         };
+        left.places = self.places();
+        let rooms = self.states.iter().flat_map(|states| states.bulkheads.all());
+        for room in rooms {
+            left.bulkheads[0] += u64::from(room.bulkhead.inside());
+            left.bulkheads[1] += u64::from(room.bulkhead.waiting());
+        }
         for (index, (left, server)) in left.services.iter_mut().zip(&mut self.servers).enumerate() {
             server.end_window(end);
             let [present, waiting, _] = server.integrals(end);
@@ -46,6 +56,34 @@ impl<O: Observer> Life<'_, O> {
             }
         }
         self.audit.close(&left)
+    }
+
+    /// Places among the retries under way: as the budgets count them, and as the calls hold them.
+    fn retry_places(&mut self) -> [u64; 2] {
+        if self.plans.len() > 1 {
+            return [0; 2]; // A `set` may have put another kind of budget in its place.
+        }
+        let budgets = self.states.iter().flat_map(|of| of.budgets.all());
+        let taken = budgets.map(|budget| u64::from(budget.places())).sum();
+        let calls = self.calls.slots_in_use();
+        let holds =
+            |slot: &u32| self.memories.get(*slot as usize).is_some_and(|it| it.tab.holds_place());
+        [taken, calls.iter().filter(|slot| holds(slot)).count() as u64]
+    }
+
+    /// Places held by calls, and by attempts whose callers have left; calls in a line.
+    fn places(&mut self) -> [u64; 2] {
+        let kept = self.kept.keys().filter(|attempt| {
+            let Attempt { caller, stage, .. } = self.attempts[**attempt];
+            is_gone(caller) && stage != Stage::Over
+        });
+        let mut places = [kept.count() as u64, 0];
+        for slot in self.calls.slots_in_use() {
+            let state = self.calls[slot].state;
+            places[0] += u64::from(state.has(Flag::PLACE) || state.has(Flag::CALLED));
+            places[1] += u64::from(state.has(Flag::IN_LINE));
+        }
+        places
     }
 
     fn sum_of_levels(&self, of: impl Fn(&BackingOff) -> u64) -> u64 {

@@ -1,6 +1,7 @@
 //! Disturbances begin and are lifted, people act, replicas come back, windows end.
 
 use crate::engine::life::Life;
+use crate::engine::life::breaking::opening;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Observer;
 use crate::engine::trigger::Control;
@@ -140,14 +141,15 @@ impl<O: Observer> Life<'_, O> {
     }
 
     /// How many breakers the callers along an edge have in use, and how many are not closed.
-    fn breakers_of(&self, edge: usize) -> (u32, u32) {
+    fn breakers_of(&mut self, edge: usize) -> (u32, u32) {
         let plan = &self.plans[self.plan];
         let Some(breaker) = &plan.edges[edge].breaker else { return (0, 0) };
-        let states = &self.states[plan.states].breakers;
-        let now = self.calendar.now();
+        let (now, keys) = (self.calendar.now(), self.keys);
+        let states = &mut self.states[plan.states].breakers;
         let (mut used, mut open) = (0, 0);
-        for state in states.used(breaker.indices(plan.instances(edge))) {
+        for (index, state) in states.used(breaker.indices(plan.instances(edge))) {
             used += 1;
+            state.pass_time(&breaker.config, now, &opening(&keys, index));
             open += u32::from(state.state(now) != BreakerState::Closed);
         }
         (used, open)

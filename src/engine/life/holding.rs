@@ -1,25 +1,30 @@
-//! What policies with state hold for a call: permits of breakers, places in bulkheads, money of
-//! budgets; and how it is given back.
+//! What policies with state hold for a call: money of budgets, leave of throttles; and how it is
+//! given back. Permits of breakers are in `breaking.rs`, places in bulkheads in `bulkheads.rs`.
 
-use crate::engine::caller::Flag;
-use crate::engine::caller::InLine;
 use crate::engine::caller::Parent;
-use crate::engine::caller::Room;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::engine::plan::RetryPlan;
 use crate::engine::plan::Shared;
-use crate::policy::breaker::Breaker;
-use crate::policy::breaker::Settled;
+use crate::policy::budget::Answer;
+use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
-use crate::policy::limiter::Entry;
+use crate::policy::budget::Failure;
+use crate::policy::budget::Tab;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
+use crate::policy::throttle::Passage;
+use crate::random::Purpose;
+use crate::units::Draw;
 
 impl<'p, O: Observer> Life<'p, O> {
     /// A call begins its first try: budgets that calls pay for are paid.
     #[inline(always)]
     pub(super) fn pay_in(&mut self, slot: u32, edge: &EdgePlan) {
+        if let Some(memory) = self.memories.get_mut(slot as usize) {
+            memory.began_at = self.calendar.now();
+        }
         if let Some(retry) = &edge.retry
             && let Some(budget) = &retry.budget
         {
@@ -30,144 +35,127 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
-    /// Does the breaker let a call or a try through?
-    pub(super) fn ask_breaker(&mut self, slot: u32, edge: &EdgePlan) -> bool {
-        let Some(breaker) = &edge.breaker else { return true };
-        let index = breaker.index(self.instance_of(self.calls[slot].parent));
-        let states = &mut self.states[edge.states];
-        let state = states.breakers.get(index, Breaker::default);
-        let permit = state.admit(&breaker.config, self.calendar.now());
-        self.memories[slot as usize].permit = permit;
-        if permit.is_some() {
-            self.calls[slot].state.set(Flag::PERMIT);
-        }
-        permit.is_some()
-    }
-
     /// The budget hears of every outcome.
     pub(super) fn tell_budget(
         &mut self,
         slot: u32,
+        retry: &RetryPlan,
         budget: &Shared<BudgetConfig>,
         outcome: Result<(), Class>,
     ) {
         let now = self.calendar.now();
-        let call = self.calls[slot];
-        let index = budget.index(self.instance_of(call.parent));
-        let states = &mut self.states[call.edge.states];
-        let state = states.budget(index, &budget.config);
+        let tries = self.calls[slot].state.tries();
+        let (state, tab) = self.budget_of(slot, budget);
         match outcome {
-            Ok(()) => state.attempt_succeeded(&budget.config, now, call.state.tries() == 1),
-            Err(class) => state.attempt_failed(&budget.config, now, class),
+            Ok(()) => state.attempt_succeeded(&budget.config, now, tries == 1, tab),
+            Err(class) => {
+                let retried = retry.on.contains(class);
+                let last = tries >= retry.max_attempts;
+                let failure = Failure { class, retried, last };
+                state.attempt_failed(&budget.config, now, failure, tab);
+            }
         }
     }
 
     /// Does the budget pay for a retry?
-    pub(super) fn withdraw(&mut self, slot: u32, budget: &Shared<BudgetConfig>) -> bool {
+    pub(super) fn withdraw(
+        &mut self,
+        slot: u32,
+        budget: &Shared<BudgetConfig>,
+        class: Class,
+    ) -> Answer {
         let now = self.calendar.now();
+        let edge = self.calls[slot].edge.index;
+        let (state, tab) = self.budget_of(slot, budget);
+        let answer = state.may_retry(&budget.config, now, class, tab);
+        if !answer.is_granted() {
+            self.observer.denied(now, edge);
+        }
+        answer
+    }
+
+    /// The budget hears of an attempt sent.
+    #[inline(never)]
+    pub(super) fn tell_sent(&mut self, slot: u32, edge: &EdgePlan) {
+        let now = self.calendar.now();
+        if let Some(budget) = edge.budget() {
+            let (state, tab) = self.budget_of(slot, budget);
+            state.attempt_sent(&budget.config, now, tab);
+        }
+    }
+
+    /// The budget hears that an attempt is over.
+    #[inline(never)]
+    pub(super) fn tell_over(&mut self, slot: u32, edge: &EdgePlan) {
+        let now = self.calendar.now();
+        if let Some(budget) = edge.budget() {
+            let (state, tab) = self.budget_of(slot, budget);
+            state.attempt_over(&budget.config, now, tab);
+        }
+    }
+
+    /// What a call holds of its budget is given back.
+    pub(super) fn leave_budget(&mut self, slot: u32, edge: &EdgePlan) {
+        let now = self.calendar.now();
+        if let Some(budget) = edge.budget()
+            && budget.config.keeps_tabs()
+        {
+            let (state, tab) = self.budget_of(slot, budget);
+            state.call_abandoned(&budget.config, now, tab);
+            self.memories[slot as usize].pending = None;
+        }
+    }
+
+    /// The budget of a call, and what the call keeps of it.
+    #[inline(always)]
+    fn budget_of(&mut self, slot: u32, budget: &Shared<BudgetConfig>) -> (&mut Budget, &mut Tab) {
         let call = self.calls[slot];
         let index = budget.index(self.instance_of(call.parent));
-        let states = &mut self.states[call.edge.states];
-        let paid = states.budget(index, &budget.config).may_retry(&budget.config, now);
-        if !paid {
-            self.observer.denied(now, call.edge.index);
-        }
-        paid
-    }
-
-    pub(super) fn settle_breaker(&mut self, slot: u32, outcome: Result<(), Class>) {
-        let call = self.calls[slot];
-        let Some(breaker) = &call.edge.breaker else { return };
-        let settled = breaker.config.judge(outcome.err());
-        self.settle_permit(slot, settled);
-    }
-
-    pub(super) fn settle_permit(&mut self, slot: u32, settled: Settled) {
-        if !self.calls[slot].state.take(Flag::PERMIT) {
-            return;
-        }
-        let now = self.calendar.now();
-        let call = self.calls[slot];
-        let Some(breaker) = &call.edge.breaker else { return };
-        let index = breaker.index(self.instance_of(call.parent));
-        let Some(permit) = self.memories[slot as usize].permit.take() else { return };
-        let states = &mut self.states[call.edge.states];
-        let state = states.breakers.get(index, Breaker::default);
-        state.settle(&breaker.config, permit, now, settled);
-    }
-
-    pub(super) fn enter_bulkhead(&mut self, slot: u32, edge: &EdgePlan) -> Entry {
-        let Some(bulkhead) = &edge.bulkhead else { return Entry::Admitted };
-        let call = self.calls[slot];
-        let index = bulkhead.index(self.instance_of(call.parent));
-        let states = &mut self.states[call.edge.states];
-        let room = states.bulkheads.get(index, Room::default);
-        let entry = room.bulkhead.enter(&bulkhead.config);
-        if entry == Entry::Queued {
-            room.line.push_back(InLine { slot, key: call.key });
-        }
-        entry
-    }
-
-    /// Gives back a place, or a place in the line; the next in line may go on.
-    pub(super) fn leave_bulkhead(&mut self, slot: u32) {
-        let call = self.calls[slot];
-        let Some(bulkhead) = &call.edge.bulkhead else { return };
-        let index = bulkhead.index(self.instance_of(call.parent));
-        // Who may come in next is for the settings of now to say, where they share the bulkhead.
-        let states = call.edge.states;
-        let now = &self.plans[self.plan].edges[call.edge.index];
-        let config = match &now.bulkhead {
-            Some(of_now) if now.states == states => &of_now.config,
-            _ => &bulkhead.config,
+        let state = self.states[call.edge.states].budget(index, &budget.config);
+        // Budgets of which nobody keeps a tab do not look at it.
+        let tab = match self.memories.get_mut(slot as usize) {
+            Some(memory) => &mut memory.tab,
+            None => &mut self.no_tab,
         };
-        let room = self.states[states].bulkheads.get(index, Room::default);
-        let state = &mut self.calls[slot].state;
-        if state.take(Flag::IN_LINE) {
-            room.bulkhead.leave_queue();
-            // Its place in the line stays, and is passed over when its turn comes.
-            if room.line.len() > 64 && room.line.len() > 4 * room.bulkhead.waiting() as usize {
-                let calls = &self.calls;
-                room.line.retain(|waiting| waiting.is_in_line(calls));
-            }
-            return;
-        }
-        let called = state.take(Flag::CALLED);
-        if !state.take(Flag::PLACE) && !called {
-            return;
-        }
-        if room.bulkhead.leave(config) {
-            self.called.extend(room.call_next(&mut self.calls));
-        }
+        (state, tab)
     }
 
-    /// The operator may have made bulkheads wider: who waits for a place goes on.
-    pub(super) fn widen_bulkheads(&mut self) {
-        let plan = &self.plans[self.plan];
-        for (edge, of) in plan.edges.iter().enumerate() {
-            let Some(bulkhead) = &of.bulkhead else { continue };
-            for index in bulkhead.indices(plan.instances(edge)) {
-                let states = &mut self.states[plan.states];
-                let Some(room) = states.bulkheads.used_mut(index) else { continue };
-                while room.bulkhead.admit_waiting(&bulkhead.config) {
-                    self.called.extend(room.call_next(&mut self.calls));
-                }
-            }
-        }
+    /// Does the throttle let a call or a try through?
+    #[inline(never)]
+    pub(super) fn ask_throttle(&mut self, slot: u32, edge: &EdgePlan) -> Passage {
+        let Some(throttle) = &edge.throttle else { return Passage::Pass };
+        let call = self.calls[slot];
+        let index = throttle.index(self.instance_of(call.parent));
+        let tries = call.state.tries();
+        let draw = if throttle.config.draws() {
+            self.keys.draw(Purpose::Throttle, call.key, tries)
+        } else {
+            Draw::MIDDLE
+        };
+        let state = self.states[edge.states].throttle(index, &throttle.config);
+        state.ask(&throttle.config, self.calendar.now(), draw, tries > 1)
     }
 
-    /// Calls that were given a place in a bulkhead go on, in the order in which they were called.
-    pub(super) fn let_in(&mut self) {
-        while let Some(slot) = self.called.pop_front() {
-            let state = &mut self.calls[slot].state;
-            if !state.take(Flag::CALLED) {
-                continue; // It was given up meanwhile.
-            }
-            state.set(Flag::PLACE);
-            let call = self.calls[slot];
-            let at = call.edge.position(Layer::Bulkhead);
-            self.walk(slot, call, at + 1);
-        }
+    /// The throttle hears how what it let through ended.
+    pub(super) fn settle_throttle(
+        &mut self,
+        slot: u32,
+        edge: &EdgePlan,
+        outcome: Result<(), Class>,
+    ) {
+        let Some(throttle) = &edge.throttle else { return };
+        let index = throttle.index(self.instance_of(self.calls[slot].parent));
+        let state = self.states[edge.states].throttle(index, &throttle.config);
+        state.settle(&throttle.config, self.calendar.now(), outcome.err());
+    }
+
+    /// The time for which a throttle held a call or a try back is over.
+    #[inline(never)]
+    pub(super) fn leave_throttle(&mut self, slot: u32) {
+        let call = self.calls[slot];
+        let asks_again = call.edge.throttle.as_ref().is_some_and(|it| it.config.asks_again());
+        let at = call.edge.position(Layer::Throttle);
+        self.walk(slot, call, if asks_again { at } else { at + 1 });
     }
 
     /// The instance of the caller's group that makes a call.

@@ -3,6 +3,7 @@
 
 use crate::engine::caller::NOBODY;
 use crate::engine::life::Life;
+use crate::engine::life::asking::is_gone;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::attempt::Stage;
 use crate::engine::observe::Observer;
@@ -145,6 +146,9 @@ impl<O: Observer> Life<'_, O> {
 
     pub(super) fn remove(&mut self, slot: u32, service: usize) {
         self.servers[service].audit.removed += 1;
+        if is_gone(self.attempts[slot].caller) {
+            self.give_place_back(slot);
+        }
         let arrived_at = self.attempts[slot].arrived_at;
         self.observer.removed(self.calendar.now(), service, arrived_at);
         self.servers[service].count_stay(self.calendar.now(), arrived_at);

@@ -3,6 +3,8 @@
 use crate::engine::caller::Call;
 use crate::engine::caller::Flag;
 use crate::engine::caller::NOBODY;
+use crate::engine::caller::Parent;
+use crate::engine::caller::Pending;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::LONGEST_CHAIN;
@@ -15,7 +17,9 @@ use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::RetryPlan;
-use crate::policy::breaker::Settled;
+use crate::policy::backoff::Past;
+use crate::policy::budget::Answer;
+use crate::policy::hint::Hint;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Layer;
 use crate::random::Purpose;
@@ -50,6 +54,18 @@ impl<'p, O: Observer> Life<'p, O> {
             Decision::Wait(wait) => return self.back_off(slot, edge, wait, outcome),
             Decision::End(cause) => cause,
         };
+        self.end_call(slot, parent, outcome, cause);
+    }
+
+    /// A call is over; the cause, where a layer knows it.
+    #[inline(always)]
+    fn end_call(
+        &mut self,
+        slot: u32,
+        parent: Parent,
+        outcome: Result<(), Class>,
+        cause: Option<Cause>,
+    ) {
         self.calls.free(slot);
         match parent.slot() {
             Ok(request) => {
@@ -85,12 +101,22 @@ impl<'p, O: Observer> Life<'p, O> {
                     self.take_back_timer(edge, timer);
                 }
                 Layer::Breaker => self.settle_breaker(slot, outcome),
-                Layer::Retry => match self.decide(slot, edge, outcome) {
-                    Decision::End(end) => cause = end,
-                    wait @ Decision::Wait(_) => return wait,
-                },
+                Layer::Throttle => self.settle_throttle(slot, edge, outcome),
+                Layer::Retry => {
+                    let decision = self.decide(slot, edge, outcome);
+                    if edge.hears_attempts {
+                        self.tell_over(slot, edge);
+                    }
+                    match decision {
+                        Decision::End(end) => cause = end,
+                        wait @ Decision::Wait(_) => return wait,
+                    }
+                }
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Bulkhead => self.leave_bulkhead(slot),
+                Layer::Bulkhead => {
+                    self.sample_limit(slot, edge, outcome);
+                    self.leave_bulkhead(slot);
+                }
             }
         }
         Decision::End(cause)
@@ -101,7 +127,7 @@ impl<'p, O: Observer> Life<'p, O> {
     fn decide(&mut self, slot: u32, edge: &EdgePlan, outcome: Result<(), Class>) -> Decision {
         let Some(retry) = &edge.retry else { return Decision::End(None) };
         if let Some(budget) = &retry.budget {
-            self.tell_budget(slot, budget, outcome);
+            self.tell_budget(slot, retry, budget, outcome);
         }
         let Err(class) = outcome else { return Decision::End(None) };
         self.audit.failures += 1;
@@ -115,23 +141,78 @@ impl<'p, O: Observer> Life<'p, O> {
         if tries >= retry.max_attempts {
             return Decision::End(Some(Cause::Attempts));
         }
-        let wait = self.wait_before_retry(slot, key, tries, retry);
-        let at = self.calendar.now() + wait;
-        let too_late = (edge.timeout != Duration::MAX
-            && at >= self.memories[slot as usize].ends_at)
-            || (self.has_deadlines && at >= self.deadline_of(parent));
-        if too_late {
+        let Some(wait) = self.wait_before_retry(slot, key, tries, retry, class) else {
+            return Decision::End(Some(Cause::PushedBack));
+        };
+        let Some(wait) = self.fitting(slot, edge, parent, wait) else {
             return Decision::End(Some(Cause::Time));
-        }
-        if let Some(budget) = &retry.budget
-            && !self.withdraw(slot, budget)
-        {
-            return Decision::End(Some(Cause::Budget));
+        };
+        if retry.is_bounded {
+            return match self.within_bounds(slot, edge, retry, class, wait) {
+                Ok(wait) => Decision::Wait(wait),
+                Err(cause) => Decision::End(Some(cause)),
+            };
         }
         Decision::Wait(wait)
     }
 
-    /// How long the next try is to wait.
+    /// The wait as far as the time of the call and the deadline of the request allow it; `None`
+    /// where a try could not begin any more.
+    #[inline(always)]
+    fn fitting(
+        &self,
+        slot: u32,
+        edge: &EdgePlan,
+        parent: Parent,
+        wait: Duration,
+    ) -> Option<Duration> {
+        let now = self.calendar.now();
+        let mut wait = wait;
+        if edge.timeout != Duration::MAX {
+            wait = edge.timeout_rule.wait(wait, now, self.memories[slot as usize].ends_at)?;
+        }
+        let too_late = self.has_deadlines && now + wait >= self.deadline_of(parent);
+        (!too_late).then_some(wait)
+    }
+
+    /// What else a retry depends on: the time since the call began, and the budget. The wait, which
+    /// a budget may make longer, or why there is no retry.
+    #[inline(never)]
+    fn within_bounds(
+        &mut self,
+        slot: u32,
+        edge: &EdgePlan,
+        retry: &RetryPlan,
+        class: Class,
+        wait: Duration,
+    ) -> Result<Duration, Cause> {
+        if let Some(limit) = &retry.max_elapsed {
+            let began_at = self.memories[slot as usize].began_at;
+            if !limit.allows(self.calendar.now().since(began_at), wait) {
+                return Err(Cause::Time);
+            }
+        }
+        let Some(budget) = &retry.budget else { return Ok(wait) };
+        if budget.config.asked_after_wait() {
+            self.memories[slot as usize].pending = Some(Pending::Ask(class));
+            return Ok(wait);
+        }
+        match self.withdraw(slot, budget, class) {
+            Answer::Granted => Ok(wait),
+            Answer::NotBefore(earliest) => {
+                let wait = wait.max(earliest);
+                let parent = self.calls[slot].parent;
+                self.fitting(slot, edge, parent, wait).ok_or(Cause::Time)
+            }
+            Answer::Refused => Err(Cause::Budget),
+            Answer::RefusedAfterWait => {
+                self.memories[slot as usize].pending = Some(Pending::Refused(class));
+                Ok(wait)
+            }
+        }
+    }
+
+    /// How long the next try is to wait; `None`: what the server said ends the call.
     #[inline(always)]
     fn wait_before_retry(
         &mut self,
@@ -139,24 +220,50 @@ impl<'p, O: Observer> Life<'p, O> {
         key: u64,
         tries: u32,
         retry: &RetryPlan,
-    ) -> Duration {
-        let known = retry.windows.get(tries as usize - 1);
-        if let Some(window) = known
-            && retry.rigid
-        {
-            return *window;
+        class: Class,
+    ) -> Option<Duration> {
+        let Some(window) = retry.windows.get(tries as usize - 1) else {
+            return self.rare_wait(slot, tries, retry, class);
+        };
+        if retry.rigid {
+            return Some(*window);
         }
+        Some(retry.backoff.spread(*window, self.keys.draw(Purpose::Backoff, key, tries)))
+    }
+
+    /// The same where it takes more than a window: another kind of back-off, a late retry, a hint.
+    #[inline(never)]
+    fn rare_wait(
+        &mut self,
+        slot: u32,
+        tries: u32,
+        retry: &RetryPlan,
+        class: Class,
+    ) -> Option<Duration> {
+        let Call { key, edge, .. } = self.calls[slot];
         let draw = self.keys.draw(Purpose::Backoff, key, tries);
-        match known {
-            Some(window) => retry.backoff.spread(*window, draw),
-            None if retry.decorrelated => {
-                let memory = &mut self.memories[slot as usize];
-                let wait = retry.backoff.wait(tries, memory.previous_wait, draw);
-                memory.previous_wait = Some(wait);
-                wait
-            }
-            None => retry.backoff.wait(tries, None, draw),
+        let hint = if retry.hint.listens() { self.hint(edge, key, tries, class) } else { None };
+        let mut past = match self.memories.get(slot as usize) {
+            Some(memory) if retry.remembers => memory.past,
+            _ => Past::new(),
+        };
+        let wait = retry.hint.wait(retry.backoff.after(class), tries, &mut past, hint, draw);
+        if retry.remembers {
+            self.memories[slot as usize].past = past;
         }
+        wait
+    }
+
+    /// What the service that answered with `class` says about when to come again.
+    fn hint(&self, edge: &EdgePlan, key: u64, tries: u32, class: Class) -> Option<Hint> {
+        let said = &self.service(edge.target).retry_after;
+        let of_class = said.iter().find(|said| said.class == class)?;
+        Some(match &of_class.after {
+            Some(after) => {
+                Hint::After(after.sample(self.keys.draw(Purpose::RetryAfter, key, tries)))
+            }
+            None => Hint::Never,
+        })
     }
 
     /// Exactly one next try is scheduled.
@@ -189,16 +296,45 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
-    /// A back-off is over.
+    /// A back-off is over, or the time for which a throttle held a try back.
     pub(super) fn retry(&mut self, slot: u32) {
         let call = &mut self.calls[slot];
         call.timer = 0;
+        if !call.state.take(Flag::BACKING_OFF) {
+            return self.leave_throttle(slot);
+        }
+        self.edge_levels[call.edge.index].leave(self.calendar.now());
+        if !call.edge.is_plain && self.is_refused_now(slot) {
+            return;
+        }
+        let call = &mut self.calls[slot];
         call.state.next_try();
-        call.state.take(Flag::BACKING_OFF);
         let call = *call;
         self.audit.retried += 1;
-        self.edge_levels[call.edge.index].leave(self.calendar.now());
         self.walk(slot, call, call.edge.retry_at + 1);
+    }
+
+    /// Is there still something to decide when the wait is over, and is it decided against the
+    /// retry? Then the call is over.
+    fn is_refused_now(&mut self, slot: u32) -> bool {
+        let pending = self.memories.get_mut(slot as usize).and_then(|it| it.pending.take());
+        let call = self.calls[slot];
+        let budget = call.edge.retry.as_ref().and_then(|retry| retry.budget.as_ref());
+        let class = match (pending, budget) {
+            (Some(Pending::Refused(class)), _) => class,
+            (Some(Pending::Ask(class)), Some(budget))
+                if !self.withdraw(slot, budget, class).is_granted() =>
+            {
+                class
+            }
+            _ => return false,
+        };
+        self.audit.cut_short += 1;
+        let outcome = Err(class);
+        if let Decision::End(_) = self.settle_layers(slot, call.edge, call.edge.retry_at, outcome) {
+            self.end_call(slot, call.parent, outcome, Some(Cause::Budget));
+        }
+        true
     }
 
     /// The time of an attempt has run out: the caller stops listening for it.
@@ -238,6 +374,7 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let edge = self.calls[slot].edge;
+        self.keep_place(slot, attempt);
         let cancellation = self.servers[edge.target].settings.cancellation;
         let told = tell && cancellation != Cancellation::None;
         let replying = matches!(self.attempts[attempt].stage, Stage::Replying(_));
@@ -257,9 +394,11 @@ impl<'p, O: Observer> Life<'p, O> {
             match layer {
                 Layer::AttemptTimeout => self.calls[slot].timer = 0,
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
-                Layer::Breaker => self.settle_permit(slot, Settled::Ignored),
+                Layer::Breaker => self.leave_breaker(slot),
+                Layer::Throttle => self.calls[slot].timer = 0,
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {
+                    self.leave_budget(slot, call.edge);
                     if self.calls[slot].state.take(Flag::BACKING_OFF) {
                         self.calls[slot].timer = 0;
                         self.audit.cut_short += 1;
@@ -284,6 +423,7 @@ fn cause_of(class: Class) -> Cause {
     match class {
         Class::BreakerOpen => Cause::Breaker,
         Class::BulkheadFull => Cause::Bulkhead,
+        Class::Throttled => Cause::Throttle,
         Class::DeadlinePassed => Cause::Time,
         _ => Cause::Attempts,
     }

@@ -1,9 +1,13 @@
 //! Cases from the field (C), transitions, late results, and the invariant of the header.
 
+mod kinds;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::policy::outcome::ClassSet;
+use crate::units::Share;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -18,6 +22,7 @@ fn consecutive(limit: u32, probes: u32) -> BreakerConfig {
         probes,
         counts: ClassSet::TRANSIENT,
         late_results: LateResults::Ignore,
+        ..BreakerConfig::PLAIN
     }
 }
 

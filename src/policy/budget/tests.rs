@@ -1,18 +1,17 @@
 //! Cases from the field (C), oracles (R), and the invariant of the header.
 
 use super::*;
+use crate::policy::budget::purse::TOKEN;
+use crate::policy::outcome::ClassSet;
+use crate::units::SECOND;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 const DOWN: Class = Class::Unavailable;
 
 fn bucket(tokens: u32) -> BudgetConfig {
-    BudgetConfig::TokenBucket {
-        max_milli: tokens * TOKEN,
-        ratio_milli: 100,
-        threshold_milli: tokens * TOKEN / 2,
-        counts: ClassSet::TRANSIENT,
-    }
+    let max = tokens * TOKEN;
+    BudgetConfig::token_bucket(max, 100, max / 2, ClassSet::TRANSIENT)
 }
 
 fn ratio(
@@ -29,6 +28,14 @@ fn at(millis: u64) -> SimTime {
     SimTime::from_nanos(millis * 1_000_000)
 }
 
+fn fail(budget: &mut Budget, config: &BudgetConfig, now: SimTime, class: Class) {
+    budget.attempt_failed(config, now, Failure::of(class), &mut Tab::default());
+}
+
+fn asks(budget: &mut Budget, config: &BudgetConfig, now: SimTime) -> bool {
+    budget.may_retry(config, now, DOWN, &mut Tab::default()).is_granted()
+}
+
 /// Retries of one call whose every attempt fails.
 fn failing_call(
     budget: &mut Budget,
@@ -37,9 +44,10 @@ fn failing_call(
     max_attempts: u32,
 ) -> u32 {
     budget.call_started(config, now);
+    let mut tab = Tab::NEW;
     for attempt in 1.. {
-        budget.attempt_failed(config, now, DOWN);
-        if attempt == max_attempts || !budget.may_retry(config, now) {
+        budget.attempt_failed(config, now, Failure::of(DOWN), &mut tab);
+        if attempt == max_attempts || !budget.may_retry(config, now, DOWN, &mut tab).is_granted() {
             return attempt - 1;
         }
     }
@@ -55,7 +63,7 @@ fn r6_retries_ever_sent_through_a_half_full_bucket() {
         let sent: u32 =
             (0..100).map(|_| failing_call(&mut budget, &config, at(0), max_attempts)).sum();
         assert_eq!(sent, expected, "at most {max_attempts} attempts");
-        assert_eq!(budget.balance_milli(), 0);
+        assert_eq!(budget.balance(&config), 0);
     }
     check(2, 2);
     check(3, 3);
@@ -67,12 +75,13 @@ fn r6_retries_ever_sent_through_a_half_full_bucket() {
 fn r6_successes_from_an_empty_bucket_until_a_failure_is_retried() {
     let config = bucket(10);
     let mut empty = config.start(at(0));
-    (0..20).for_each(|_| empty.attempt_failed(&config, at(0), DOWN));
+    (0..20).for_each(|_| fail(&mut empty, &config, at(0), DOWN));
     let retried_after = |successes: u32| {
-        let mut budget = empty;
-        (0..successes).for_each(|_| budget.attempt_succeeded(&config, at(0), true));
-        budget.attempt_failed(&config, at(0), DOWN);
-        budget.may_retry(&config, at(0))
+        let mut budget = empty.clone();
+        (0..successes)
+            .for_each(|_| budget.attempt_succeeded(&config, at(0), true, &mut Tab::default()));
+        fail(&mut budget, &config, at(0), DOWN);
+        asks(&mut budget, &config, at(0))
     };
     assert_eq!((1..200).find(|successes| retried_after(*successes)), Some(61));
 }
@@ -95,12 +104,12 @@ fn c53_an_absolute_throttle_is_no_percentage() {
 fn only_failures_that_count_take_tokens() {
     let config = bucket(10);
     let mut budget = config.start(at(0));
-    budget.attempt_failed(&config, at(0), Class::Rejected);
-    assert_eq!(budget.balance_milli(), 10_000);
-    budget.attempt_failed(&config, at(0), DOWN);
-    assert_eq!(budget.balance_milli(), 9_000);
-    (0..11).for_each(|_| budget.attempt_succeeded(&config, at(0), false));
-    assert_eq!(budget.balance_milli(), 10_000, "ten tenths are one, and the bucket is full");
+    fail(&mut budget, &config, at(0), Class::Rejected);
+    assert_eq!(budget.balance(&config), 10_000);
+    fail(&mut budget, &config, at(0), DOWN);
+    assert_eq!(budget.balance(&config), 9_000);
+    (0..11).for_each(|_| budget.attempt_succeeded(&config, at(0), false, &mut Tab::default()));
+    assert_eq!(budget.balance(&config), 10_000, "ten tenths are one, and the bucket is full");
 }
 
 /// 100 calls a second for 600 s after 60 s to settle, every attempt refused.
@@ -122,18 +131,18 @@ fn r5_amplification_of_a_ratio_budget_in_a_total_outage() {
 #[test]
 fn when_a_budget_is_paid_decides_what_it_allows() {
     #[track_caller]
-    fn check(deposit: DepositPoint, after: [u32; 4]) {
+    fn check(deposit: DepositPoint, after: [i64; 4]) {
         let config = ratio(200, deposit, 0, 10_000);
         let mut budget = config.start(at(0));
         let mut seen = Vec::new();
         budget.call_started(&config, at(0));
-        seen.push(budget.balance_milli());
-        budget.attempt_failed(&config, at(0), DOWN);
-        seen.push(budget.balance_milli());
-        budget.attempt_succeeded(&config, at(0), false);
-        seen.push(budget.balance_milli());
-        budget.attempt_succeeded(&config, at(0), true);
-        seen.push(budget.balance_milli());
+        seen.push(budget.balance(&config));
+        fail(&mut budget, &config, at(0), DOWN);
+        seen.push(budget.balance(&config));
+        budget.attempt_succeeded(&config, at(0), false, &mut Tab::default());
+        seen.push(budget.balance(&config));
+        budget.attempt_succeeded(&config, at(0), true, &mut Tab::default());
+        seen.push(budget.balance(&config));
         assert_eq!(seen, after, "{deposit:?}");
     }
     check(DepositPoint::Call, [200, 200, 200, 200]);
@@ -148,7 +157,7 @@ fn c47_a_steady_income_gives_seventy_retries_in_a_minute() {
     let mut sent = 0;
     for tick in 0..=600 {
         for _ in 0..100 {
-            sent += u32::from(budget.may_retry(&config, at(100 * tick)));
+            sent += u32::from(asks(&mut budget, &config, at(100 * tick)));
         }
         assert_eq!(sent, 10 + (tick / 10) as u32, "after {} ms", 100 * tick);
     }
@@ -159,7 +168,7 @@ fn c47_a_steady_income_gives_seventy_retries_in_a_minute() {
 fn c51_fifty_budgets_are_not_one() {
     let config = ratio(0, DepositPoint::Call, 0, 100_000);
     let drain =
-        |mut budget: Budget| (0..10_000).filter(|_| budget.may_retry(&config, at(0))).count();
+        |mut budget: Budget| (0..10_000).filter(|_| asks(&mut budget, &config, at(0))).count();
     assert_eq!(drain(config.start(at(0))), 100);
     assert_eq!((0..50).map(|_| drain(config.start(at(0)))).sum::<usize>(), 5_000);
 }
@@ -168,22 +177,24 @@ fn c51_fifty_budgets_are_not_one() {
 #[test]
 fn a_steady_income_does_not_drift() {
     let config = ratio(0, DepositPoint::Call, 333, u32::MAX);
-    let mut budget = Budget { balance: 0, ..config.start(at(0)) };
+    let mut budget = Budget(State::Purse(Purse::new(0, at(0))));
     let mut now = 0;
     let mut paid = 0;
     for i in 0..1_000_000u64 {
         now += 1_001_001 + i % 7;
-        paid += u64::from(budget.may_retry(&config, SimTime::from_nanos(now)));
+        paid += u64::from(asks(&mut budget, &config, SimTime::from_nanos(now)));
         let earned = now * 333;
-        assert_eq!(u64::from(budget.balance) + paid * 1_000, earned / SECOND);
-        assert_eq!(u64::from(budget.remainder), earned % SECOND);
+        let State::Purse(purse) = &budget.0 else { panic!() };
+        assert_eq!(u64::from(purse.balance) + paid * 1_000, earned / SECOND);
+        assert_eq!(u64::from(purse.remainder), earned % SECOND);
     }
     assert_eq!(paid, now * 333 / SECOND / 1_000);
 }
 
 #[test]
 fn a_budget_is_small() {
-    assert!(size_of::<Budget>() <= 16);
+    assert!(size_of::<Budget>() <= 24);
+    assert!(size_of::<Tab>() <= 12);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -226,9 +237,9 @@ proptest! {
         for step in steps {
             match step {
                 Step::Call => budget.call_started(&config, now),
-                Step::Success(first) => budget.attempt_succeeded(&config, now, first),
-                Step::Failure => budget.attempt_failed(&config, now, DOWN),
-                Step::Ask => retries += u128::from(budget.may_retry(&config, now)),
+                Step::Success(first) => budget.attempt_succeeded(&config, now, first, &mut Tab::default()),
+                Step::Failure => fail(&mut budget, &config, now, DOWN),
+                Step::Ask => retries += u128::from(asks(&mut budget, &config, now)),
                 Step::Pass(nanos) => now = SimTime::from_nanos(now.as_nanos() + u64::from(nanos)),
             }
             deposits += u128::from(match (step, deposit) {
@@ -239,8 +250,9 @@ proptest! {
             });
             let income = u128::from(now.as_nanos()) * u128::from(floor) / u128::from(SECOND);
             let paid_in = u128::from(start.min(cap)) + deposits + income;
-            prop_assert!(retries * u128::from(TOKEN) + u128::from(budget.balance) <= paid_in);
-            prop_assert!(budget.balance <= cap && budget.remainder < SECOND as u32);
+            let State::Purse(purse) = &budget.0 else { panic!() };
+            prop_assert!(retries * u128::from(TOKEN) + u128::from(purse.balance) <= paid_in);
+            prop_assert!(purse.balance <= cap && purse.remainder < SECOND as u32);
         }
     }
 
@@ -253,19 +265,19 @@ proptest! {
         for step in steps {
             match step {
                 Step::Success(first) => {
-                    budget.attempt_succeeded(&config, SimTime::ZERO, first);
+                    budget.attempt_succeeded(&config, SimTime::ZERO, first, &mut Tab::default());
                     expected = (expected + 100).min(10_000);
                 }
                 Step::Failure => {
-                    budget.attempt_failed(&config, SimTime::ZERO, DOWN);
+                    fail(&mut budget, &config, SimTime::ZERO, DOWN);
                     expected = (expected - 1_000).max(0);
                 }
                 Step::Call => budget.call_started(&config, SimTime::ZERO),
                 Step::Ask | Step::Pass(_) => {
-                    prop_assert_eq!(budget.may_retry(&config, SimTime::ZERO), expected > 5_000);
+                    prop_assert_eq!(asks(&mut budget, &config, SimTime::ZERO), expected > 5_000);
                 }
             }
-            prop_assert_eq!(i64::from(budget.balance_milli()), expected);
+            prop_assert_eq!(budget.balance(&config), expected);
         }
     }
 }

@@ -201,6 +201,7 @@ mod tests {
             probes: 1,
             counts: ClassSet::TRANSIENT,
             late_results: LateResults::Ignore,
+            ..BreakerConfig::PLAIN
         };
         Scoped { config, per: Scope::DEFAULT }
     }

@@ -8,10 +8,11 @@ use serde::Serialize;
 use crate::experiment::outage::Cost;
 use crate::lint;
 use crate::lint::Schedule;
-use crate::lint::Spread;
+use crate::policy::backoff::Total;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Policy;
 use crate::report::ReportError;
+use crate::report::policies::guards;
 use crate::report::policies::words;
 use crate::scenario::effective;
 use crate::units::Duration;
@@ -119,7 +120,7 @@ fn waits(before: &Schedule, after: &Schedule, changes: &mut Vec<String>) {
     let mut compared = 0;
     for ((old, new), nth) in before.waits.iter().zip(&after.waits).zip(ORDINALS) {
         compared += 1;
-        if let Some(change) = changed(old.wait, new.wait) {
+        if let Some(change) = changed(old.wait.ends(), new.wait.ends()) {
             changes.push(format!("{nth} retry {change}"));
         }
     }
@@ -134,21 +135,21 @@ fn waits(before: &Schedule, after: &Schedule, changes: &mut Vec<String>) {
             }
         }
         (Some(old), None) => {
-            changes.push(format!("the waits of a call, {} before, have no end", words::window(old)))
+            changes.push(format!("the waits of a call, {} before, have no end", words::total(old)))
         }
         (None, Some(new)) => {
-            changes.push(format!("the waits of a call end, after {}", words::window(new)));
+            changes.push(format!("the waits of a call end, after {}", words::total(new)));
         }
         (None, None) => {}
     }
 }
 
 /// `window shrinks from 75–125 ms to 0–100 ms`: by its mean; where that stays, by its width.
-fn changed(old: Spread, new: Spread) -> Option<String> {
+fn changed(old: Total, new: Total) -> Option<String> {
     if (old.smallest, old.largest) == (new.smallest, new.largest) {
         return None;
     }
-    let width = |it: Spread| it.largest.saturating_sub(it.smallest);
+    let width = |it: Total| it.largest.saturating_sub(it.smallest);
     let verb = match (new.mean.cmp(&old.mean), width(new) < width(old)) {
         (std::cmp::Ordering::Less, _) => "shrinks",
         (std::cmp::Ordering::Greater, _) => "grows",
@@ -156,7 +157,7 @@ fn changed(old: Spread, new: Spread) -> Option<String> {
         (_, false) => "widens",
     };
     let noun = if width(old).is_zero() && width(new).is_zero() { "wait" } else { "window" };
-    Some(format!("{noun} {verb} from {} to {}", words::window(old), words::window(new)))
+    Some(format!("{noun} {verb} from {} to {}", words::total(old), words::total(new)))
 }
 
 fn classes(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
@@ -180,14 +181,25 @@ fn strategies(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
     let attempt =
         |it: &Policy| span(it.attempt_timeout.as_ref().map(|timeout| timeout.after.mean()));
     let budget = |it: &Policy| {
-        it.retry.as_ref().and_then(|retry| retry.budget).map(|it| words::budget(&it.config))
+        it.retry.as_ref().and_then(|retry| retry.budget).map(|it| guards::budget(&it.config))
     };
-    let breaker = |it: &Policy| it.breaker.as_ref().map(|it| words::breaker(&it.config));
-    let bulkhead = |it: &Policy| it.bulkhead.as_ref().map(|it| words::bulkhead(&it.config));
+    let elapsed = |it: &Policy| {
+        span(it.retry.as_ref().and_then(|retry| retry.max_elapsed).map(|limit| limit.after))
+    };
+    let hint = |it: &Policy| {
+        let retry = it.retry.as_ref().filter(|retry| retry.hint.listens())?;
+        Some(retry.hint.to_string())
+    };
+    let throttle = |it: &Policy| it.throttle.as_ref().map(|it| guards::throttle(&it.config));
+    let breaker = |it: &Policy| it.breaker.as_ref().map(|it| guards::breaker(&it.config));
+    let bulkhead = |it: &Policy| it.bulkhead.as_ref().map(|it| guards::bulkhead(&it.config));
     let pairs = [
         ("attempt timeout", attempt(before), attempt(after)),
         ("timeout of the whole call", span(before.timeout), span(after.timeout)),
+        ("limit on the time of retries", elapsed(before), elapsed(after)),
+        ("rule for hints", hint(before), hint(after)),
         ("retry budget", budget(before), budget(after)),
+        ("throttle", throttle(before), throttle(after)),
         ("breaker", breaker(before), breaker(after)),
         ("bulkhead", bulkhead(before), bulkhead(after)),
     ];

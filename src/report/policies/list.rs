@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::lint;
 use crate::policy::stack::Policy;
 use crate::report::ReportError;
+use crate::report::policies::guards;
 use crate::report::policies::words;
 use crate::scenario::presets::Check;
 use crate::scenario::presets::Preset;
@@ -53,7 +54,7 @@ fn cells(preset: &Preset) -> [String; 7] {
     let none = || "–".to_owned();
     let policy = &preset.policy;
     let attempts = words::attempts(lint::attempts_per_call(policy));
-    let limiter = words::limiter(policy);
+    let limiter = guards::limiter(policy);
     let Some(retry) = policy.retry.as_ref().filter(|_| policy.max_attempts() != Some(1)) else {
         return [name, attempts, none(), none(), none(), none(), limiter];
     };

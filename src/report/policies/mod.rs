@@ -3,6 +3,7 @@
 //! Everything is read off the policies; what an outage costs is handed in, measured.
 
 mod difference;
+pub(crate) mod guards;
 mod list;
 mod schedule;
 pub(crate) mod words;

@@ -11,6 +11,7 @@ use crate::lint::Wait;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::report::policies::Outages;
+use crate::report::policies::guards;
 use crate::report::policies::words;
 use crate::units::Duration;
 
@@ -25,6 +26,10 @@ const LISTED: usize = 6;
 pub fn schedule_text(policy: &Policy, schedule: &Schedule, costs: &Outages) -> String {
     let mut out = String::from("A call, outermost layer first\n");
     tree(policy, schedule, &mut out);
+    if !schedule.attempt_tree.is_empty() {
+        out += "\nAttempts of one call, from the outside in\n";
+        out.extend(schedule.attempt_tree.iter().map(|line| format!("  {line}\n")));
+    }
     if schedule.waits.iter().any(|wait| !wait.wait.largest.is_zero()) {
         out += "\nWaits\n";
         table(schedule, &mut out);
@@ -54,7 +59,7 @@ fn tree(policy: &Policy, schedule: &Schedule, out: &mut String) {
         if *layer == Layer::Retry
             && let Some(budget) = policy.retry.as_ref().and_then(|retry| retry.budget)
         {
-            let words = words::budget(&budget.config);
+            let words = guards::budget(&budget.config);
             branch(out, depth + 1, "├", &format!("budget per {}: {words}", budget.per));
         }
     }
@@ -78,7 +83,7 @@ fn branch(out: &mut String, depth: usize, mark: &str, text: &str) {
 fn layer_words(policy: &Policy, layer: Layer) -> String {
     match layer {
         Layer::Bulkhead => match &policy.bulkhead {
-            Some(it) => format!("bulkhead per {}: {}", it.per, words::bulkhead(&it.config)),
+            Some(it) => format!("bulkhead per {}: {}", it.per, guards::bulkhead(&it.config)),
             None => "bulkhead".into(),
         },
         Layer::Timeout => {
@@ -92,8 +97,12 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             ),
             None => "retry".into(),
         },
+        Layer::Throttle => match &policy.throttle {
+            Some(it) => format!("throttle per {}: {}", it.per, guards::throttle(&it.config)),
+            None => "throttle".into(),
+        },
         Layer::Breaker => match &policy.breaker {
-            Some(it) => format!("breaker per {}: {}", it.per, words::breaker(&it.config)),
+            Some(it) => format!("breaker per {}: {}", it.per, guards::breaker(&it.config)),
             None => "breaker".into(),
         },
         Layer::AttemptTimeout => match &policy.attempt_timeout {
@@ -176,7 +185,12 @@ fn outage(it: &Outage, cost: &Cost, out: &mut String) {
     *out += &format!("  attempts at {}{more}\n", listed.join(", "));
     let end = match (it.ends, it.ends_by) {
         (End::Never, _) => "  and no end: the call waits for ever\n".to_owned(),
-        (End::Timeout, Some(by)) => format!("  the timeout ends the call at {}\n", words::span(by)),
+        (End::Timeout, Some(by)) => format!("  the timeout ends the call by {}\n", words::span(by)),
+        (End::Elapsed, by) => {
+            let by =
+                by.map_or(String::new(), |by| format!("; the call ends by {}", words::span(by)));
+            format!("  the limit on their time ends the retries{by}\n")
+        }
         (End::NotRetried, Some(by)) => {
             format!("  the call ends by {}: this failure is not retried\n", words::span(by))
         }

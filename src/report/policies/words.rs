@@ -5,13 +5,8 @@ use crate::lint::Spread;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
 use crate::policy::backoff::Jitter;
-use crate::policy::breaker::BreakerConfig;
-use crate::policy::breaker::Trip;
-use crate::policy::budget::BudgetConfig;
-use crate::policy::budget::DepositPoint;
-use crate::policy::limiter::BulkheadConfig;
+use crate::policy::backoff::Total;
 use crate::policy::outcome::ClassSet;
-use crate::policy::stack::Policy;
 use crate::report::number::number;
 use crate::report::number::percent;
 use crate::units::Duration;
@@ -56,6 +51,11 @@ pub(crate) fn range(low: Duration, high: Duration) -> String {
     }
 }
 
+/// The window of several waits together.
+pub(crate) fn total(it: Total) -> String {
+    range(it.smallest, it.largest)
+}
+
 /// The window of a wait.
 pub(crate) fn window(it: Spread) -> String {
     range(it.smallest, it.largest)
@@ -76,6 +76,13 @@ pub(crate) fn growth(it: &Backoff) -> String {
         Growth::Constant(_) => "constant".into(),
         Growth::Linear { step, .. } => format!("+ {}", span(*step)),
         Growth::Exponential { factor, .. } => format!("× {}", number(*factor)),
+        Growth::LessOne { factor, .. } => format!("× {}, less 1", number(*factor)),
+        Growth::Stepped { factor, unit, .. } => {
+            format!("× {} in whole {}", number(*factor), span(*unit))
+        }
+        Growth::Polynomial { exponent, .. } => format!("n^{exponent}"),
+        Growth::Fibonacci { .. } => "Fibonacci".into(),
+        Growth::Table { waits, .. } => format!("table of {}", waits.len()),
         Growth::Drawn(_) => "drawn".into(),
     }
 }
@@ -87,7 +94,16 @@ pub(crate) fn jitter(it: &Backoff) -> String {
         Jitter::Full => "full".into(),
         Jitter::Equal => "equal".into(),
         Jitter::Decorrelated => "decorrelated".into(),
+        Jitter::DecorrelatedV2 => "decorrelated V2".into(),
+        Jitter::Monotone => "monotone".into(),
+        Jitter::Compounding => "compounding".into(),
+        Jitter::Compounded(share) => format!("± {}, compounding", percent(share)),
         Jitter::PlusMinus(share) => format!("± {}", percent(share)),
+        Jitter::Absolute(most) => format!("± {}", span(most)),
+        Jitter::Added { most, .. } => format!("+ {}", span(most)),
+        Jitter::AddedShare(share) => format!("+ {}", percent(share)),
+        Jitter::From(least) => format!("from {}", span(least)),
+        Jitter::Down(share) => format!("− {}", percent(share)),
     }
 }
 
@@ -99,6 +115,8 @@ pub(crate) fn backoff(it: &Backoff) -> String {
     let cap =
         if it.cap == Duration::MAX { String::new() } else { format!(" up to {}", span(it.cap)) };
     let first = it.window(1);
+    let wait =
+        if first.is_zero() { "at once at first".into() } else { format!("after {}", span(first)) };
     let growth = match it.growth {
         Growth::Constant(_) => String::new(),
         _ => format!(" {}", growth(it)),
@@ -106,9 +124,13 @@ pub(crate) fn backoff(it: &Backoff) -> String {
     let jitter = match it.jitter {
         Jitter::None => "without jitter".to_owned(),
         Jitter::PlusMinus(share) => format!("{} to either side", percent(share)),
+        Jitter::Absolute(most) => format!("{} to either side", span(most)),
+        Jitter::Added { most, .. } => format!("up to {} more", span(most)),
+        Jitter::AddedShare(share) => format!("up to {} more", percent(share)),
+        Jitter::Down(share) => format!("up to {} less", percent(share)),
         _ => format!("{} jitter", jitter(it)),
     };
-    format!("after {}{growth}{cap}, {jitter}", span(first))
+    format!("{wait}{growth}{cap}, {jitter}")
 }
 
 /// Failures: whole groups by their names, and what is left.
@@ -123,86 +145,6 @@ pub(crate) fn classes(set: ClassSet) -> String {
     let left = set.iter().filter(|class| !whole.iter().any(|(_, group)| group.contains(*class)));
     let names = whole.iter().map(|(name, _)| *name).chain(left.map(|class| class.name()));
     names.collect::<Vec<_>>().join(", ")
-}
-
-/// A budget in a few words.
-pub(crate) fn budget(it: &BudgetConfig) -> String {
-    let tokens = |milli: u32| number(f64::from(milli) / 1e3);
-    match *it {
-        BudgetConfig::TokenBucket { max_milli, ratio_milli, threshold_milli, .. } => format!(
-            "{} tokens, a failure takes 1, a success gives {}, retries above {}",
-            tokens(max_milli),
-            tokens(ratio_milli),
-            tokens(threshold_milli)
-        ),
-        BudgetConfig::Ratio { ratio_milli, deposit, floor_milli_per_s, cap_milli, .. } => {
-            let of = match deposit {
-                DepositPoint::Call => "calls",
-                DepositPoint::Success => "successes",
-                DepositPoint::FirstSuccess => "first successes",
-            };
-            let floor = if floor_milli_per_s == 0 {
-                String::new()
-            } else {
-                format!(" and {}/s", tokens(floor_milli_per_s))
-            };
-            let share = percent(f64::from(ratio_milli) / 1e3);
-            format!("{share} of {of}{floor}, at most {} saved up", tokens(cap_milli))
-        }
-    }
-}
-
-/// A breaker in a few words.
-pub(crate) fn breaker(it: &BreakerConfig) -> String {
-    let opens = match it.trip {
-        Trip::Consecutive(1) => "opens on the first failure".to_owned(),
-        Trip::Consecutive(failures) => format!("opens on {failures} failures in a row"),
-        Trip::Window { length, failure_share, minimum_calls } => format!(
-            "opens at {} failures of at least {minimum_calls} in {}",
-            percent(failure_share.get()),
-            span(length)
-        ),
-    };
-    let probes =
-        if it.probes == 1 { "1 probe".to_owned() } else { format!("{} probes", it.probes) };
-    format!("{opens}, for {}, then {probes}", span(it.open_for))
-}
-
-/// A bulkhead in a few words.
-pub(crate) fn bulkhead(it: &BulkheadConfig) -> String {
-    match it.queue {
-        0 => format!("{} at once, no queue", it.limit),
-        queue => format!("{} at once, {queue} waiting", it.limit),
-    }
-}
-
-/// What bounds retries over many calls, shortly.
-pub(crate) fn limiter(policy: &Policy) -> String {
-    let mut all = Vec::new();
-    if let Some(it) = policy.retry.as_ref().and_then(|retry| retry.budget) {
-        all.push(match it.config {
-            BudgetConfig::TokenBucket { max_milli, .. } => {
-                format!("{} tokens", number(f64::from(max_milli) / 1e3))
-            }
-            BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, .. } => {
-                let floor = match floor_milli_per_s {
-                    0 => String::new(),
-                    floor => format!(" + {}/s", number(f64::from(floor) / 1e3)),
-                };
-                format!("{}{floor}", percent(f64::from(ratio_milli) / 1e3))
-            }
-        });
-    }
-    if let Some(it) = &policy.breaker {
-        all.push(match it.config.trip {
-            Trip::Consecutive(failures) => format!("breaker {failures} in a row"),
-            Trip::Window { failure_share, .. } => {
-                format!("breaker {}", percent(failure_share.get()))
-            }
-        });
-    }
-    all.extend(policy.bulkhead.as_ref().map(|it| format!("{} at once", it.config.limit)));
-    if all.is_empty() { "–".into() } else { all.join(", ") }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Reading checks shape, types and ranges. What needs more than one place of the file to decide
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
+mod amounts;
 mod backoffs;
 mod breakers;
 mod budgets;
@@ -10,11 +11,17 @@ mod clients;
 mod distribution;
 mod disturbances;
 mod expect;
+mod hints;
+mod jitters;
 mod limiters;
 mod policies;
 mod run;
 mod services;
+mod throttles;
+mod timeouts;
 
+pub(super) use backoffs::Change;
+pub(super) use backoffs::WrittenBackoff;
 pub(super) use budgets::WrittenBudget;
 pub(super) use clients::RatePoint;
 pub(super) use clients::WrittenArrivals;
@@ -26,6 +33,7 @@ pub(super) use disturbances::WrittenTrigger;
 pub(super) use expect::WrittenExpectation;
 pub(super) use expect::WrittenMeasure;
 pub(super) use expect::read as read_expectations;
+pub(super) use jitters::WrittenJitter;
 pub(super) use policies::WrittenPolicy;
 pub(super) use policies::WrittenRetry;
 pub(super) use policies::read as read_policy;

@@ -1,8 +1,8 @@
 //! `policies`: what a caller does about failure, each strategy at most once.
 
-use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
 use crate::policy::breaker::BreakerConfig;
+use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
@@ -12,17 +12,25 @@ use crate::policy::stack::Layer;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
 use crate::policy::stack::TargetScope;
-use crate::policy::stack::TimeoutScope;
+use crate::policy::stack::TimeoutRule;
+use crate::policy::throttle::ThrottleConfig;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
 use crate::scenario::fields::Fields;
+use crate::scenario::file::backoffs::WrittenBackoff;
 use crate::scenario::file::backoffs::read_backoff;
-use crate::scenario::file::backoffs::read_jitter;
 use crate::scenario::file::breakers::read_breaker;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
-use crate::scenario::file::distribution;
+use crate::scenario::file::budgets::read_max_elapsed;
+use crate::scenario::file::hints::read_hint;
+use crate::scenario::file::jitters::WrittenJitter;
+use crate::scenario::file::jitters::read_jitter;
 use crate::scenario::file::limiters::read_bulkhead;
+use crate::scenario::file::limiters::refuse_unsimulated;
+use crate::scenario::file::throttles::read_throttle;
+use crate::scenario::file::timeouts::read_attempt_timeout;
+use crate::scenario::file::timeouts::read_timeout;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 use crate::scenario::reader;
@@ -33,10 +41,11 @@ use crate::units::Duration;
 const MOST_ATTEMPTS: u32 = 1_000_000;
 pub(super) const MOST_CALLS: u32 = 1_000_000_000;
 
-const LAYERS: [(&str, Layer); 5] = [
+const LAYERS: [(&str, Layer); 6] = [
     ("bulkhead", Layer::Bulkhead),
     ("timeout", Layer::Timeout),
     ("retry", Layer::Retry),
+    ("throttle", Layer::Throttle),
     ("breaker", Layer::Breaker),
     ("attempt_timeout", Layer::AttemptTimeout),
 ];
@@ -45,15 +54,15 @@ const GROUPS: [(&str, ClassSet); 3] = [
     ("permanent", ClassSet::PERMANENT),
     ("ambiguous", ClassSet::AMBIGUOUS),
 ];
-const SCOPES: [(&str, TimeoutScope); 2] =
-    [("attempt", TimeoutScope::Attempt), ("queue", TimeoutScope::Queue)];
 
 /// A policy as written.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct WrittenPolicy {
     pub(in crate::scenario) attempt_timeout: Option<Spanned<AttemptTimeout>>,
     pub(in crate::scenario) timeout: Option<Spanned<Duration>>,
+    pub(in crate::scenario) timeout_rule: TimeoutRule,
     pub(in crate::scenario) retry: Option<WrittenRetry>,
+    pub(in crate::scenario) throttle: Option<Scoped<ThrottleConfig>>,
     pub(in crate::scenario) breaker: Option<Scoped<BreakerConfig>>,
     pub(in crate::scenario) bulkhead: Option<Scoped<BulkheadConfig>>,
     pub(in crate::scenario) order: Option<Spanned<Vec<Layer>>>,
@@ -63,20 +72,24 @@ pub(in crate::scenario) struct WrittenPolicy {
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct WrittenRetry {
     pub(in crate::scenario) max_attempts: Option<Option<u32>>,
-    pub(in crate::scenario) growth: Option<Growth>,
-    pub(in crate::scenario) cap: Option<Duration>,
-    pub(in crate::scenario) jitter: Option<Spanned<Jitter>>,
+    pub(in crate::scenario) backoff: Option<WrittenBackoff>,
+    pub(in crate::scenario) jitter: Option<Spanned<WrittenJitter>>,
     pub(in crate::scenario) on: Option<ClassSet>,
+    pub(in crate::scenario) hint: Option<HintConfig>,
     pub(in crate::scenario) budget: Option<Scoped<WrittenBudget>>,
+    pub(in crate::scenario) max_elapsed: Option<ElapsedLimit>,
 }
 
 pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
     let mut fields = Fields::open(node, "a policy", problems)?;
     fields.take("preset"); // Laid under the policy before it is read.
+    let timeout = fields.get("timeout", problems, read_timeout);
     let policy = WrittenPolicy {
         attempt_timeout: fields.get("attempt_timeout", problems, read_attempt_timeout),
-        timeout: fields.get("timeout", problems, reader::positive_span),
+        timeout: timeout.map(|it| Spanned { value: it.value.0, place: it.place }),
+        timeout_rule: timeout.map_or(TimeoutRule::DEFAULT, |it| it.value.1),
         retry: fields.take("retry").and_then(|node| read_retry(node, problems)),
+        throttle: fields.take("throttle").and_then(|node| read_throttle(node, problems)),
         breaker: fields.take("breaker").and_then(|node| read_breaker(node, problems)),
         bulkhead: fields.take("bulkhead").and_then(|node| read_bulkhead(node, problems)),
         order: fields.get("order", problems, |n, p| {
@@ -86,31 +99,9 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<
             (layers.len() == items.len()).then_some(layers)
         }),
     };
+    refuse_unsimulated(&mut fields, problems);
     fields.close(problems);
     Some(policy)
-}
-
-/// A span, a distribution, or `{ after, scope }`.
-fn read_attempt_timeout(node: &Node, problems: &mut Problems) -> Option<AttemptTimeout> {
-    let (after, scope, place) = if node.get("after").is_some() || node.get("scope").is_some() {
-        let mut fields = Fields::open(node, "`attempt_timeout`", problems)?;
-        let after = fields.need("after", "the longest wait", problems, distribution::read);
-        let scope = fields.get("scope", problems, reader::word(&SCOPES));
-        fields.close(problems);
-        let after = after?;
-        (after.value, scope.map_or(TimeoutScope::Attempt, |scope| scope.value), after.place)
-    } else {
-        (distribution::read(node, problems)?, TimeoutScope::Attempt, node.place)
-    };
-    if after.mean().is_zero() {
-        problems.push_with(
-            place,
-            "an attempt needs some time: the timeout must be longer than 0s",
-            "accepted are 1ns to 100 years; leave it out for none",
-        );
-        return None;
-    }
-    Some(AttemptTimeout { after, scope })
 }
 
 fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
@@ -120,15 +111,18 @@ fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
     let backoff = fields.take("backoff").and_then(|node| read_backoff(node, problems));
     let jitter = fields.get("jitter", problems, read_jitter);
     let on = fields.get("on", problems, read_classes);
+    let hint = fields.get("hint", problems, read_hint);
     let budget = fields.take("budget").and_then(|node| read_budget(node, problems));
+    let max_elapsed = fields.get("max_elapsed", problems, read_max_elapsed);
     fields.close(problems);
     Some(WrittenRetry {
         max_attempts: max_attempts.map(|max| max.value),
-        cap: backoff.as_ref().and_then(|(_, cap)| *cap),
-        growth: backoff.map(|(growth, _)| growth),
+        backoff,
         jitter,
         on: on.map(|on| on.value),
+        hint: hint.map(|hint| hint.value),
         budget,
+        max_elapsed: max_elapsed.map(|limit| limit.value),
     })
 }
 

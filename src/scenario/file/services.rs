@@ -1,6 +1,7 @@
 //! `services` and `links`: who answers, and the network between.
 
 use crate::policy::outcome::Class;
+use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Place;
@@ -8,6 +9,7 @@ use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::Named;
 use crate::scenario::file::distribution;
+use crate::scenario::file::hints::read_retry_after;
 use crate::scenario::file::items;
 use crate::scenario::file::reference;
 use crate::scenario::model::Balance;
@@ -18,6 +20,7 @@ use crate::scenario::model::Errors;
 use crate::scenario::model::Overload;
 use crate::scenario::model::Queue;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::RetryAfter;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -35,7 +38,11 @@ const CANCELLATIONS: [(&str, Cancellation); 3] =
     [("none", Cancellation::None), ("queue", Cancellation::Queue), ("full", Cancellation::Full)];
 const BALANCES: [(&str, Balance); 2] =
     [("round_robin", Balance::RoundRobin), ("random", Balance::Random)];
-const ORDERS: [(&str, QueueOrder); 2] = [("fifo", QueueOrder::Fifo), ("lifo", QueueOrder::Lifo)];
+const ORDERS: [(&str, QueueOrder); 3] = [
+    ("fifo", QueueOrder::Fifo),
+    ("lifo", QueueOrder::Lifo),
+    ("adaptive_lifo", QueueOrder::AdaptiveLifo),
+];
 const WHEN_FULL: [(&str, WhenFull); 2] = [("reply", WhenFull::Reply), ("drop", WhenFull::Drop)];
 
 /// A service as written.
@@ -48,6 +55,7 @@ pub(in crate::scenario) struct WrittenService {
     pub(in crate::scenario) cancellation: Option<Spanned<Cancellation>>,
     pub(in crate::scenario) work: Option<Spanned<Distribution>>,
     pub(in crate::scenario) errors: Option<Errors>,
+    pub(in crate::scenario) retry_after: Vec<RetryAfter>,
     pub(in crate::scenario) calls: Vec<WrittenCall>,
     pub(in crate::scenario) overload: Option<Overload>,
     pub(in crate::scenario) balance: Option<Spanned<Balance>>,
@@ -88,6 +96,10 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenServic
             distribution::read,
         ),
         errors: fields.take("errors").and_then(|node| read_errors(node, problems)),
+        retry_after: fields
+            .take("retry_after")
+            .and_then(|node| read_retry_after(node, problems))
+            .unwrap_or_default(),
         calls: fields
             .take("calls")
             .and_then(|node| items(node, "`calls` of a service", problems, read_call))
@@ -105,13 +117,36 @@ fn read_queue(node: &Node, problems: &mut Problems) -> Option<Queue> {
     let order = fields.get("order", problems, reader::word(&ORDERS));
     let when_full = fields.get("when_full", problems, reader::word(&WHEN_FULL));
     let drop_expired = fields.get("drop_expired", problems, reader::switch);
+    let codel = fields.take("codel").and_then(|node| read_codel(node, problems));
     fields.close(problems);
     Some(Queue {
         limit: limit.map_or(defaults::QUEUE_LIMIT, |limit| limit.value),
         order: order.map_or(defaults::QUEUE_ORDER, |order| order.value),
         when_full: when_full.map_or(defaults::WHEN_FULL, |word| word.value),
         drop_expired: drop_expired.map_or(defaults::DROP_EXPIRED, |switch| switch.value),
+        codel,
     })
+}
+
+/// `{ target: 5ms, interval: 100ms }`; an empty map takes both defaults.
+fn read_codel(node: &Node, problems: &mut Problems) -> Option<CoDelConfig> {
+    let mut fields = Fields::open(node, "`codel`", problems)?;
+    let target = fields.get("target", problems, reader::positive_span);
+    let interval = fields.get("interval", problems, reader::positive_span);
+    fields.close(problems);
+    let CoDelConfig { target: five_ms, interval: hundred_ms } = CoDelConfig::DEFAULT;
+    let config = CoDelConfig {
+        target: target.map_or(five_ms, |span| span.value),
+        interval: interval.map_or(hundred_ms, |span| span.value),
+    };
+    if config.target > config.interval {
+        problems.push_with(
+            target.or(interval).map_or(node.place, |span| span.place),
+            "a queue that stands has less patience than one that does not",
+            format!("make `target` at most the `interval`, {}", config.interval),
+        );
+    }
+    Some(config)
 }
 
 /// `{ class: internal, share: 30% }`.

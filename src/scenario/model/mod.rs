@@ -37,6 +37,7 @@ pub use services::Errors;
 pub use services::Overload;
 pub use services::Queue;
 pub use services::QueueOrder;
+pub use services::RetryAfter;
 pub use services::Service;
 pub use services::WhenFull;
 

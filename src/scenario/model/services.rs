@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::policy::outcome::Class;
+use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
 use crate::units::Duration;
@@ -27,6 +28,8 @@ pub struct Service {
     pub work: Distribution,
     /// Errors of its own, besides those of triggers.
     pub errors: Option<Errors>,
+    /// What it tells callers about when to come again, by the class of its answer.
+    pub retry_after: Vec<RetryAfter>,
     /// Calls made after the own work, one after another.
     pub calls: Vec<EdgeId>,
     /// What pushes a replica over, and how it comes back.
@@ -57,6 +60,9 @@ pub struct Queue {
     /// Is work dropped, unserved, when its turn comes and its caller has left or its deadline has
     /// passed?
     pub drop_expired: bool,
+    /// Is what waited too long turned away when its turn comes?
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codel: Option<CoDelConfig>,
 }
 
 /// Who is served next.
@@ -67,6 +73,8 @@ pub enum QueueOrder {
     Fifo,
     /// Last in, first out.
     Lifo,
+    /// First in, first out, but last in, first out while the queue stands.
+    AdaptiveLifo,
 }
 
 /// What an attempt hears that finds the queue full.
@@ -98,6 +106,15 @@ pub struct Errors {
     pub class: Class,
     /// How many of them.
     pub share: Share,
+}
+
+/// What a service tells a caller about when to come again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RetryAfter {
+    /// The answer that carries it.
+    pub class: Class,
+    /// The time it names; `None`: not at all.
+    pub after: Option<Distribution>,
 }
 
 /// What pushes a replica over, and how it comes back.

@@ -1,6 +1,7 @@
 //! From written to meant: names become indices, every default is filled in, and what the parts of
 //! a file say about one another is checked. All problems of a file are found in one pass.
 
+mod backoffs;
 mod disturbances;
 pub(super) mod doubts;
 mod expect;

@@ -1,14 +1,15 @@
 //! `policies`: defaults filled in, and strategies that fit one another.
 
 use crate::policy::backoff::Backoff;
-use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
-use crate::policy::budget::BudgetConfig;
+use crate::policy::hint::HintConfig;
+use crate::policy::limiter::bulkhead::Abandoned;
 use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
 use crate::policy::stack::Scoped;
+use crate::policy::stack::TimeoutRule;
+use crate::policy::timeout::Running;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
@@ -18,7 +19,7 @@ use crate::scenario::file::WrittenBudget;
 use crate::scenario::file::WrittenPolicy;
 use crate::scenario::file::WrittenRetry;
 use crate::scenario::reader::Spanned;
-use crate::units::Duration;
+use crate::scenario::validate::backoffs;
 
 /// Every policy of the file, in order.
 pub(super) fn policies(written: &Written<'_>, problems: &mut Problems) -> Vec<Policy> {
@@ -42,7 +43,9 @@ pub(super) fn no_policy() -> Policy {
         order: Vec::new(),
         attempt_timeout: None,
         timeout: None,
+        timeout_rule: TimeoutRule::DEFAULT,
         retry: None,
+        throttle: None,
         breaker: None,
         bulkhead: None,
     }
@@ -62,53 +65,69 @@ fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {
         order: Vec::new(),
         attempt_timeout: written.attempt_timeout.as_ref().map(|timeout| timeout.value.clone()),
         timeout: written.timeout.map(|timeout| timeout.value),
+        timeout_rule: written.timeout_rule,
         retry: written.retry.as_ref().map(|retry| meant_retry(retry, problems)),
+        throttle: written.throttle,
         breaker: written.breaker,
         bulkhead: written.bulkhead,
     };
     policy.order = order(written, &policy, name.place, problems);
+    fitting(written, &policy, name.place, problems);
     policy
 }
 
-fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
-    let growth = written.growth.clone().unwrap_or(Growth::None);
-    let jitter = written.jitter.map_or(defaults::JITTER, |jitter| jitter.value);
-    if let (Some(place), Jitter::Decorrelated, Growth::None | Growth::Drawn(_)) =
-        (written.jitter.map(|jitter| jitter.place), jitter, &growth)
+/// Settings of one strategy that need another.
+fn fitting(written: &WrittenPolicy, policy: &Policy, place: Place, problems: &mut Problems) {
+    if let Some(timeout) = &written.timeout
+        && policy.timeout_rule.running == Running::Finish
+        && policy.retry.is_none()
     {
         problems.push_with(
-            place,
-            "decorrelated jitter grows from a base, and this back-off has none",
-            "use `constant`, `linear` or `exponential`",
+            timeout.place,
+            "`running: finish` only stops further attempts, and without `retry` there are none",
+            "add a `retry`, or let the timeout cut the attempt",
         );
     }
+    let keeps =
+        policy.bulkhead.is_some_and(|bulkhead| bulkhead.config.abandoned == Abandoned::KeepsPlace);
+    if keeps && policy.layers_outside_retry().contains(&Layer::Bulkhead) {
+        problems.push_with(
+            written.order.as_ref().map_or(place, |order| order.place),
+            "`abandoned: keeps_place` is about attempts, and this bulkhead stands around calls",
+            "put `bulkhead` inside `retry`, as `order: [timeout, retry, breaker, bulkhead, \
+             attempt_timeout]` (those that are set)",
+        );
+    }
+}
+
+fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
+    let backoff = backoffs::meant(written.backoff.as_ref(), written.jitter, problems);
     let on = written.on.unwrap_or(defaults::RETRIED);
     let budget = written.budget.map(|scoped| Scoped {
         per: scoped.per,
         config: match scoped.config {
-            WrittenBudget::TokenBucket { max, ratio, threshold, counts } => {
-                BudgetConfig::TokenBucket {
-                    max_milli: max,
-                    ratio_milli: ratio,
-                    // Exact for halves; the nearest thousandth for anything odd.
-                    threshold_milli: (f64::from(max) * threshold.get() + 0.5).floor() as u32,
-                    counts: counts.unwrap_or(on),
-                }
-            }
-            WrittenBudget::Ratio { share, deposit, floor, cap, start } => BudgetConfig::Ratio {
-                ratio_milli: share,
-                deposit,
-                floor_milli_per_s: floor,
-                cap_milli: cap,
-                start_milli: start,
-            },
+            WrittenBudget { config, counts_retried: true } => config.counting(on),
+            WrittenBudget { config, counts_retried: false } => config,
         },
     });
     Retry {
-        max_attempts: written.max_attempts.unwrap_or(Some(defaults::MAX_ATTEMPTS)),
-        backoff: Backoff { growth, cap: written.cap.unwrap_or(Duration::MAX), jitter },
+        max_attempts: max_attempts(written.max_attempts, &backoff),
+        backoff,
         on,
+        hint: written.hint.unwrap_or(HintConfig::IGNORE),
         budget,
+        max_elapsed: written.max_elapsed,
+    }
+}
+
+/// The attempts of one call: as written, but no more than the sequence of waits has. Where nothing
+/// is written, a sequence that ends says it all.
+fn max_attempts(written: Option<Option<u32>>, backoff: &Backoff) -> Option<u32> {
+    let of_sequence = backoff.most_retries().map(|retries| retries.saturating_add(1));
+    match (written, of_sequence) {
+        (None, Some(bound)) => Some(bound),
+        (None, None) => Some(defaults::MAX_ATTEMPTS),
+        (Some(written), bound) => written.into_iter().chain(bound).min(),
     }
 }
 
@@ -123,6 +142,7 @@ fn order(
         Layer::Bulkhead => policy.bulkhead.is_some(),
         Layer::Timeout => policy.timeout.is_some(),
         Layer::Retry => policy.retry.is_some(),
+        Layer::Throttle => policy.throttle.is_some(),
         Layer::Breaker => policy.breaker.is_some(),
         Layer::AttemptTimeout => policy.attempt_timeout.is_some(),
     };
@@ -172,6 +192,7 @@ fn word(layer: Layer) -> &'static str {
         Layer::Bulkhead => "bulkhead",
         Layer::Timeout => "timeout",
         Layer::Retry => "retry",
+        Layer::Throttle => "throttle",
         Layer::Breaker => "breaker",
         Layer::AttemptTimeout => "attempt_timeout",
     }

@@ -1,1 +1,7 @@
-//! Recordings of budgets.
+//! Recordings of budgets, quotas and throttles, and hand traces of those that cannot be recorded.
+
+mod adaptive;
+mod envoy;
+mod grpc;
+mod quota;
+mod window;

@@ -4,6 +4,8 @@
 //! zero makes the plainest one. Proptest shrinks the tape, so what it reports is plain, too.
 //! Spans come from a coarse grid, and work, waits and triggers thus often fall on one instant.
 
+mod strategies;
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
@@ -143,11 +145,16 @@ const PER: [&str; 6] =
 fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
     let mut parts = Vec::new();
     let mut order = Vec::new();
-    if tape.rarely(2) {
+    let timeout = tape.rarely(2).then(|| (tape.pick(&SPANS), tape.pick(&["refuse", "truncate"])));
+    let retries = !tape.rarely(4);
+    if let Some((after, late_wait)) = timeout {
         order.push("timeout");
-        parts.push(format!("timeout: {}", tape.pick(&SPANS)));
+        let running = if retries { tape.pick(&["cut", "finish"]) } else { "cut" };
+        parts.push(format!(
+            "timeout: {{ after: {after}, late_wait: {late_wait}, running: {running} }}"
+        ));
     }
-    if !tape.rarely(4) {
+    if retries {
         order.push("retry");
         parts.push(retry(tape));
     }
@@ -174,19 +181,20 @@ fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
     if tape.rarely(3) {
         let at = tape.up_to(order.len());
         order.insert(at, "bulkhead");
-        parts.push(format!(
-            "bulkhead: {{ limit: {}, queue: {}, per: {} }}",
-            1 + tape.up_to(5),
-            tape.pick(&[0, 3, 100]),
-            tape.pick(&PER)
-        ));
+        parts.push(bulkhead(tape, !order[at..].contains(&"retry")));
+    }
+    if tape.rarely(3) {
+        let at = tape.up_to(order.len());
+        order.insert(at, "throttle");
+        parts.push(strategies::throttle(tape));
     }
     if tape.rarely(2) {
         order.push("attempt_timeout");
         parts.push(format!(
-            "attempt_timeout: {{ after: {}, scope: {} }}",
+            "attempt_timeout: {{ after: {}, scope: {}{} }}",
             law(tape, &SPANS),
-            tape.pick(&["attempt", "queue"])
+            tape.pick(&["attempt", "queue"]),
+            tape.pick(&["", ", multiplier: 1.5", ", multiplier: 2, cap: 1000s"])
         ));
     }
     parts.push(format!("order: [{}]", order.join(", ")));
@@ -194,6 +202,28 @@ fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
         parts = vec!["attempt_timeout: 1s".to_owned()];
     }
     let _ = writeln!(text, "  p{id}: {{ {} }}", parts.join(", "));
+}
+
+fn bulkhead(tape: &mut Tape<'_>, sees_attempts: bool) -> String {
+    let limit = match tape.up_to(3) {
+        0 => "{ aimd: { initial: 3, min: 1, max: 6, timeout: 100ms } }".to_owned(),
+        1 => "{ vegas: { initial: 2, max: 9, probe_multiplier: 1 } }".to_owned(),
+        _ => (1 + tape.up_to(5)).to_string(),
+    };
+    let queue = tape.pick(&["0", "3", "100", "unlimited"]);
+    let mut text = format!("bulkhead: {{ limit: {limit}, queue: {queue}");
+    if queue != "0" {
+        let line = tape.pick(&["fifo", "lifo"]);
+        let _ = write!(text, ", line: {line}");
+        if tape.rarely(2) {
+            let _ = write!(text, ", max_wait: {}", tape.pick(&SPANS));
+        }
+    }
+    if sees_attempts {
+        let _ = write!(text, ", abandoned: {}", tape.pick(&["free", "keeps_place"]));
+    }
+    let _ = write!(text, ", per: {} }}", tape.pick(&PER));
+    text
 }
 
 fn retry(tape: &mut Tape<'_>) -> String {
@@ -222,29 +252,19 @@ fn retry(tape: &mut Tape<'_>) -> String {
         "[transient]",
         "[transient, internal, breaker_open]",
         "[transient, bulkhead_full]",
+        "[transient, throttled]",
         "[transient, deadline_passed, breaker_open, bulkhead_full]",
         "[timeout]",
     ]);
-    let per = tape.pick(&PER);
-    let budget = match tape.up_to(3) {
-        0 | 1 => String::new(),
-        2 => format!(
-            ", budget: {{ ratio: {{ share: {}, deposit: {}, floor: {}/s, cap: 9, start: {}, \
-             per: {per} }} }}",
-            tape.pick(&["20%", "100%", "0.1%"]),
-            tape.pick(&["call", "success", "first_success"]),
-            tape.up_to(2),
-            tape.up_to(9),
-        ),
-        _ => format!(
-            ", budget: {{ token_bucket: {{ max_tokens: {}, token_ratio: {}, per: {per} }} }}",
-            1 + tape.up_to(20),
-            tape.pick(&["0.1", "1", "0.015"]),
-        ),
+    let budget = if tape.up_to(2) == 0 { String::new() } else { strategies::budget(tape) };
+    let elapsed = match tape.up_to(5) {
+        0 => format!(", max_elapsed: {}", tape.pick(&SPANS)),
+        1 => format!(", max_elapsed: {{ after: {}, counts_wait: false }}", tape.pick(&SPANS)),
+        _ => String::new(),
     };
     format!(
         "retry: {{ max_attempts: {attempts}, backoff: {backoff}, jitter: {jitter}, \
-         on: {on}{budget} }}"
+         on: {on}{budget}{elapsed} }}"
     )
 }
 
@@ -262,11 +282,12 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     );
     let _ = write!(
         text,
-        ", queue: {{ limit: {}, order: {}, when_full: {}, drop_expired: {} }}",
+        ", queue: {{ limit: {}, order: {}, when_full: {}, drop_expired: {}{} }}",
         tape.pick(&["unlimited", "0", "5", "50"]),
-        tape.pick(&["fifo", "lifo"]),
+        tape.pick(&["fifo", "lifo", "adaptive_lifo"]),
         tape.pick(&["reply", "drop"]),
         tape.pick(&[false, true]),
+        tape.pick(&["", "", ", codel: { target: 5ms, interval: 50ms }"]),
     );
     if tape.rarely(2) {
         let _ = write!(
@@ -339,7 +360,7 @@ fn change(tape: &mut Tape<'_>, client: usize, service: usize) -> String {
             let policy = format!("policies.p{}", tape.up_to(POLICIES - 1));
             let (timeout, limit) = (tape.pick(&SPANS), 1 + tape.up_to(9));
             format!(
-                "{policy}.timeout: 2s, {policy}.retry: null, {policy}.breaker: null, \
+                "{policy}.timeout: 2s, {policy}.retry: null, {policy}.breaker: null, {policy}.throttle: null, \
                  {policy}.bulkhead: {{ limit: {limit}, queue: 9 }}, \
                  {policy}.attempt_timeout: {timeout}, \
                  {policy}.order: [timeout, bulkhead, attempt_timeout]"

@@ -10,7 +10,9 @@ use stormlab::engine::observe::Reason;
 use stormlab::engine::observe::ServiceLevel;
 use stormlab::engine::observe::Verdict;
 use stormlab::measure::recorder::Recorder;
+use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::outcome::Class;
+use stormlab::policy::timeout::LateWait;
 use stormlab::scenario::model::Action;
 use stormlab::scenario::model::Deed;
 use stormlab::scenario::model::Effect;
@@ -50,6 +52,7 @@ pub(super) struct Edge {
     pub(super) denied: u64,
     pub(super) broken: u64,
     pub(super) crowded: u64,
+    pub(super) throttled: u64,
     backing_off_ns: u128,
 }
 
@@ -59,7 +62,7 @@ pub(super) struct Witness<'m> {
     pub(super) born: Vec<u64>,
     pub(super) ok: Vec<u64>,
     pub(super) late: Vec<u64>,
-    pub(super) failed: Vec<[u64; 7]>,
+    pub(super) failed: Vec<[u64; Cause::ALL.len()]>,
     pub(super) services: Vec<Service>,
     pub(super) edges: Vec<Edge>,
     pub(super) last_at: SimTime,
@@ -77,7 +80,7 @@ impl<'m> Witness<'m> {
             born: vec![0; populations],
             ok: vec![0; populations],
             late: vec![0; populations],
-            failed: vec![[0; 7]; populations],
+            failed: vec![[0; Cause::ALL.len()]; populations],
             services: vec![Service::default(); model.services.len()],
             edges: vec![Edge::default(); model.edges.len()],
             last_at: SimTime::ZERO,
@@ -180,6 +183,7 @@ impl Observer for Witness<'_> {
         match class {
             Class::BreakerOpen => self.edges[edge].broken += 1,
             Class::BulkheadFull => self.edges[edge].crowded += 1,
+            Class::Throttled => self.edges[edge].throttled += 1,
             other => panic!("no policy rejects with {other}"),
         }
     }
@@ -205,11 +209,19 @@ impl Observer for Witness<'_> {
                     _ => None,
                 }
             }));
-        let mut retries = policies.filter_map(|model| model.policy_of(edge).retry.as_ref());
-        let in_bounds = retries.any(|retry| {
-            // Waits grow, so the first and the last retry bound them all.
+        let mut policies = policies.map(|model| model.policy_of(edge));
+        let in_bounds = policies.any(|policy| {
+            let Some(retry) = &policy.retry else { return false };
+            // Waits grow, so the first and the last retry bound them all. One may be cut to the
+            // rest of the call's time.
             let last = retry.max_attempts.map_or(100_000, |most| most.max(2) - 1);
-            (retry.backoff.bounds(1).0..=retry.backoff.bounds(last).1).contains(&wait)
+            let longest = match retry.budget.map(|budget| budget.config) {
+                Some(BudgetConfig::Rate(_)) => Duration::MAX, // Its turn comes when it comes.
+                _ => retry.backoff.bounds(last).1,
+            };
+            let cut = policy.timeout_rule.late_wait == LateWait::Truncate;
+            let least = if cut { Duration::ZERO } else { retry.backoff.bounds(1).0 };
+            (least..=longest).contains(&wait)
         });
         assert!(in_bounds, "edge {edge}: no retry waits for {wait}");
     }

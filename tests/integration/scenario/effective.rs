@@ -30,7 +30,7 @@ fn wordless(model: &Model) -> Model {
 
 /// Loads the effective form and compares it with what it was made of.
 #[track_caller]
-fn again(scenario: &Scenario) -> Scenario {
+pub(super) fn again(scenario: &Scenario) -> Scenario {
     let text = lint::effective(scenario);
     serde_json::from_str::<serde_json::Value>(&text).expect("it is JSON");
     let again = valid(&text);

@@ -61,7 +61,10 @@ fn the_design_example_means_what_it_says() {
     assert_eq!(retry.on, ClassSet::TRANSIENT);
     assert_eq!(retry.backoff.cap, Duration::from_secs(8));
     let base_wait = Duration::from_secs(2);
-    assert_eq!(retry.backoff.growth, Growth::Exponential { base: base_wait, factor: 2.0 });
+    assert_eq!(
+        retry.backoff.growth,
+        Growth::Exponential { base: base_wait, factor: 2.0, start: 0 }
+    );
     assert_eq!(base.triggers[0].effect, Effect::Refuse(3));
 
     let jittered = scenario.variants[1].model.policy_of(1).retry.as_ref().unwrap();

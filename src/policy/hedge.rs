@@ -1,0 +1,166 @@
+//! Hedging: a further attempt while earlier ones are still out. The first good answer wins.
+//!
+//! | Delay | As in |
+//! | --- | --- |
+//! | a fixed time after the last sending; a failure of `on` sends the next at once | gRPC A6, Polly 8, .NET's hedging handler |
+//! | zero or not set: all at once, load × `max_attempts` always | gRPC without `hedgingDelay`, Polly with `Delay` 0 |
+//! | after failures only | Polly with a negative `Delay` |
+//! | the latency that a share of recent answers did not exceed, within a bound on extra load | Finagle `BackupRequestFilter` ([`latency`]) |
+//! | an attempt's own timeout: the attempt stays out, and a retry follows after its back-off | Envoy `hedge_on_per_try_timeout` |
+//!
+//! The machine counts what is out; who drives it keeps the timer, which runs anew from every
+//! sending. Push-back (gRPC): a wait before the next, or none at all any more.
+//!
+//! Invariant: at most `max_attempts` are sent, never one after the call is over, and the call ends
+//! with a success if any attempt that is heard succeeds before a fatal failure.
+//! Source: gRPC proposal A6 and grpc-js 1.14.7 (recorded: `tests/traces/grpc-js/hedging.json`),
+//! Envoy 1.40.0 (recorded: `tests/traces/envoy/attempts.json`); Polly 8 and Finagle by their
+//! documentation.
+
+pub mod latency;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use crate::policy::outcome::Class;
+use crate::policy::outcome::ClassSet;
+use crate::units::Duration;
+
+/// When the next attempt is sent although others are out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HedgeDelay {
+    /// So long after the last one was sent; zero: all at once, before anything is known.
+    After(Duration),
+    /// Only when an earlier one has failed.
+    OnFailure,
+    /// When an attempt has been out for its own timeout, and the back-off of a retry has passed.
+    OnTimeout(Duration),
+}
+
+/// The settings of hedging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HedgeConfig {
+    /// When the next attempt is sent.
+    pub delay: HedgeDelay,
+    /// The most attempts of one call, the first one included; at least 1. (Polly and .NET count
+    /// hedges: one more. gRPC clients cut this to 5.)
+    pub max_attempts: u32,
+    /// Failures that others may make good: the next attempt is sent at once. Any other failure
+    /// ends the call.
+    pub on: ClassSet,
+}
+
+/// What a server asked for along with a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushBack {
+    /// Nothing.
+    None,
+    /// The next attempt no sooner than that.
+    Wait(Duration),
+    /// No further attempts.
+    Stop,
+}
+
+/// What follows from an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Another attempt is sent at once, and the timer starts anew.
+    Send,
+    /// The timer starts anew with this wait; another attempt is sent when it ends.
+    SendAfter(Duration),
+    /// Others are out; the timer runs on.
+    Await,
+    /// The call is over with this outcome; what is out is given up.
+    Over(Result<(), Class>),
+}
+
+/// One hedged call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hedge {
+    sent: u32,
+    out: u32,
+    stopped: bool,
+    over: bool,
+}
+
+impl HedgeConfig {
+    /// A call begins: its state, with as many attempts sent as are to be sent at once.
+    pub fn start(&self) -> Hedge {
+        let at_once = match self.delay {
+            HedgeDelay::After(delay) if delay.is_zero() => self.max_attempts.max(1),
+            _ => 1,
+        };
+        Hedge { sent: at_once, out: at_once, stopped: false, over: false }
+    }
+
+    /// How long the timer runs that starts with the sending of an attempt; `None`: there is none.
+    /// `backoff` is the wait before a retry, where hedging goes by attempt timeouts.
+    pub const fn timer(&self, backoff: Duration) -> Option<Duration> {
+        match self.delay {
+            HedgeDelay::After(delay) => Some(delay),
+            HedgeDelay::OnTimeout(timeout) => Some(timeout.saturating_add(backoff)),
+            HedgeDelay::OnFailure => None,
+        }
+    }
+}
+
+impl Hedge {
+    /// The timer has ended: is another attempt to be sent? If so, it counts as sent.
+    #[inline]
+    #[must_use]
+    pub const fn due(&mut self, config: &HedgeConfig) -> bool {
+        let more = self.may_send(config);
+        if more {
+            self.sent += 1;
+            self.out += 1;
+        }
+        more
+    }
+
+    /// An attempt has an outcome, heard while the call was not over.
+    #[inline]
+    pub fn settle(
+        &mut self,
+        config: &HedgeConfig,
+        outcome: Result<(), Class>,
+        push_back: PushBack,
+    ) -> Next {
+        self.out = self.out.saturating_sub(1);
+        let class = match outcome {
+            Err(class) if config.on.contains(class) => class,
+            _ => return self.end(outcome),
+        };
+        match push_back {
+            PushBack::Stop => self.stopped = true,
+            PushBack::Wait(wait) if self.may_send(config) => return Next::SendAfter(wait),
+            PushBack::None if self.may_send(config) => {
+                self.sent += 1;
+                self.out += 1;
+                return Next::Send;
+            }
+            _ => {}
+        }
+        if self.out == 0 { self.end(Err(class)) } else { Next::Await }
+    }
+
+    /// Attempts sent so far.
+    pub const fn sent(&self) -> u32 {
+        self.sent
+    }
+
+    /// Attempts whose outcome is awaited.
+    pub const fn out(&self) -> u32 {
+        self.out
+    }
+
+    const fn may_send(&self, config: &HedgeConfig) -> bool {
+        !self.over && !self.stopped && self.sent < config.max_attempts
+    }
+
+    const fn end(&mut self, outcome: Result<(), Class>) -> Next {
+        self.over = true;
+        Next::Over(outcome)
+    }
+}

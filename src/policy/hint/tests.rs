@@ -1,0 +1,59 @@
+//! What holds for every rule; each rule by its library is in the cases from the field.
+
+use super::*;
+use crate::policy::backoff::Jitter;
+use proptest::prelude::*;
+
+fn any_config() -> impl Strategy<Value = HintConfig> {
+    let parts = (0u8..5, any::<u64>(), 0u8..3, 0.0..1.0f64, 0u8..3, any::<bool>());
+    parts.prop_map(|(rule, cap, beyond, spread, sequence, obeys_zero)| HintConfig {
+        rule: match rule {
+            0 => HintRule::Override,
+            1 => HintRule::Larger,
+            2 => HintRule::LargerWindow,
+            3 => HintRule::Clamp(Duration::from_nanos(cap >> 30)),
+            _ => HintRule::Scaled(spread),
+        },
+        cap: Duration::from_nanos(cap >> (cap % 64)),
+        beyond: [Beyond::Clamp, Beyond::GiveUp, Beyond::Ignore][beyond as usize],
+        spread,
+        sequence: [Sequence::GoesOn, Sequence::Restarts, Sequence::Pauses][sequence as usize],
+        obeys_zero,
+    })
+}
+
+proptest! {
+    /// "Do not retry" is obeyed, and nobody comes earlier than asked but where a cap cuts the
+    /// hint, or it lies beyond what is heard.
+    #[test]
+    fn nobody_comes_early(
+        config in any_config(),
+        hint in any::<u64>(),
+        retry in any::<u32>(),
+        value in 0.0..1.0f64,
+    ) {
+        let (base, cap) = (Duration::from_millis(100), Duration::from_secs(20));
+        let backoff = Backoff::exponential(base, 2.0, cap, Jitter::Full);
+        let (asked, draw) = (Duration::from_nanos(hint >> (hint % 64)), Draw::new(value).unwrap());
+        let wait = |hint| config.wait(&backoff, retry, &mut Past::new(), hint, draw);
+        prop_assert_eq!(wait(Some(Hint::Never)), None);
+        prop_assert_eq!(wait(None), Some(backoff.wait(retry, &mut Past::new(), draw)));
+        let found = wait(Some(Hint::After(asked)));
+        match (asked > config.cap, config.beyond) {
+            (true, Beyond::GiveUp) => {
+                let unheard = asked.is_zero() && !config.obeys_zero;
+                prop_assert!(found.is_none() || unheard);
+            }
+            (true, Beyond::Ignore) => {
+                prop_assert_eq!(found, Some(backoff.wait(retry, &mut Past::new(), draw)));
+            }
+            (beyond, _) => {
+                let heard = if beyond { config.cap } else { asked };
+                let lasts = matches!(config.rule, HintRule::Override | HintRule::Larger | HintRule::Scaled(_));
+                if lasts {
+                    prop_assert!(found.unwrap() >= heard);
+                }
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What each map of the language looks like, for whoever wrote something else there.
 
 /// A map as messages call it, and one that is accepted.
-const EXAMPLES: [(&str, &str); 40] = [
+const EXAMPLES: [(&str, &str); 49] = [
     ("a scenario", "begin with `schema: 1`, `name:`, `clients:` and `services:`"),
     ("`run`", "as `{ horizon: 30min, replications: 100 }`"),
     ("`recovery`", "as `{ window: 15s, tolerance: 5% }`"),
@@ -37,6 +37,15 @@ const EXAMPLES: [(&str, &str); 40] = [
     ("`exponential`", "as `{ base: 100ms, factor: 2, cap: 2s }`"),
     ("`jitter`", "as `none`, `full`, `equal`, `decorrelated` or `{ plus_minus: 20% }`"),
     ("`breaker`", "as `{ consecutive: 5, open_for: 10s }`"),
+    ("`consecutive`", "as `5`, or `{ failures: 5, forget_after: 60s }`"),
+    ("`average`", "as `{ window: 30s, below: 80%, minimum_calls: 5 }`"),
+    ("`exhausted`", "as `{ attempts: 3, within: 5s }`"),
+    ("`slow`", "as `{ longer_than: 2s, share: 80% }`"),
+    ("`open_for`", "as `10s`, or `{ base: 1s, exponential: { factor: 2, cap: 60s } }`"),
+    ("`times`", "as `{ cap: 300s, forget_every: 10s }`"),
+    ("`exponential` openings", "as `{ factor: 2, cap: 60s }`"),
+    ("`equal_jittered`", "as `{ cap: 300s }`"),
+    ("`half_open`", "as `none`, or `{ places: in_all, closes_after: 3 }`"),
     ("`window`", "as `{ length: 30s, failure_share: 50%, minimum_calls: 20 }`"),
     ("`bulkhead`", "as `{ limit: 50, queue: 10 }`"),
     (
@@ -74,6 +83,10 @@ mod tests {
     #[test]
     fn every_map_has_an_example() {
         let readers = [
+            include_str!("file/breakers.rs"),
+            include_str!("file/breakers/half_open.rs"),
+            include_str!("file/breakers/open_for.rs"),
+            include_str!("file/breakers/window.rs"),
             include_str!("file/budgets.rs"),
             include_str!("file/clients.rs"),
             include_str!("file/distribution.rs"),

@@ -17,7 +17,7 @@ impl Breaker {
     pub(super) fn ask_half_open(&mut self, config: &BreakerConfig, now: SimTime) -> Answer {
         let State::HalfOpen { out, .. } = self.state else { return Answer::Refused };
         if out >= config.probes {
-            let overdue = |lease| now.since(self.memory().since) >= lease;
+            let overdue = |lease| now.since(self.memory().leased_at) >= lease;
             if !config.half_open.lease.is_some_and(overdue) {
                 return match config.half_open.others {
                     Others::Refused => Answer::Refused,
@@ -29,7 +29,7 @@ impl Breaker {
         if let State::HalfOpen { out, .. } = &mut self.state {
             *out += 1;
             if *out == 1 && config.half_open.lease.is_some() {
-                self.memory().since = now;
+                self.memory().leased_at = now;
             }
         }
         Answer::Granted(Permit { epoch: self.epoch, probe: true })

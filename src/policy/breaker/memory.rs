@@ -15,8 +15,10 @@ pub(super) struct Memory {
     pub(super) window: Option<Window>,
     /// Openings since it was last closed, or that Envoy has not forgotten yet.
     pub(super) openings: u32,
-    /// When the half-open period began, or since when no place was free; or when it closed.
+    /// When the half-open period began, or when it closed.
     pub(super) since: SimTime,
+    /// When a probe was last let in while all places were free.
+    pub(super) leased_at: SimTime,
     /// Outcomes of the half-open period.
     pub(super) probed: Sums,
     /// The last failure of a row, and when rows were last cleared.

@@ -291,7 +291,7 @@ proptest! {
                 breaker.settle(&config, permit, at(now), settled[usize::from(result)]);
             }
             let state = match breaker.state {
-                State::Closed { .. } => BreakerState::Closed,
+                State::Closed => BreakerState::Closed,
                 State::Open { .. } => BreakerState::Open,
                 State::HalfOpen { .. } => BreakerState::HalfOpen,
             };

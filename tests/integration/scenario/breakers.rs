@@ -45,8 +45,7 @@ fn with_breaker(breaker: &str) -> String {
 name: test
 about: A test.
 source: Made up.
-run: {{ horizon: 30s, warm_up: 0s, window: 1s }}
-clients: {{ web: {{ arrivals: {{ constant: 1/s }}, calls: s, policy: p }} }}
+clients: {{ web: {{ arrivals: {{ constant: 100/s }}, calls: s, policy: p }} }}
 policies: {{ p: {{ breaker: {breaker} }} }}
 services: {{ s: {{ workers: 1, work: 1ms }} }}
 "

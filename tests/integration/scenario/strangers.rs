@@ -166,7 +166,7 @@ const SPOILT: [(&str, &str, &str); 151] = [
     ("policies:\n", "links: { \"web\": { latency: 1ms } }\npolicies:\n", "17:10 a link is named by its ends"),
     ("policies:\n", "links: { default: { latency: 1ms, loss: 200% } }\npolicies:\n", "17:41 `200%`: this share is out of range"),
     ("policies:\n", "links: { default: { latency: 1ms, loss: 5 } }\npolicies:\n", "17:41 `5`: a share is between 0 and 1"),
-    ("once: { attempt_timeout: 2s }", "once: { attempt_timeout: 2s, breaker: { open_for: 5s } }", "18:32 `breaker` needs one of `consecutive` or `window`"),
+    ("once: { attempt_timeout: 2s }", "once: { attempt_timeout: 2s, breaker: { open_for: 5s } }", "18:32 `breaker` needs one of `consecutive`, `window`, `average` or `exhausted`"),
     ("once: { attempt_timeout: 2s }", "once: { attempt_timeout: 2s, breaker: { consecutive: 5, window: {}, open_for: 5s } }", "18:59 `breaker` has `consecutive` or `window`, not both"),
     ("once: { attempt_timeout: 2s }", "once: { attempt_timeout: 2s, breaker: { consecutive: 5 } }", "18:32 `breaker` needs `open_for`"),
     ("once: { attempt_timeout: 2s }", "once: { attempt_timeout: 0s }", "18:28 an attempt needs some time: the timeout must be longer than 0s"),

@@ -32,7 +32,7 @@ pub(super) fn read_open_for(node: &Node, problems: &mut Problems) -> Option<Open
     let mut fields = Fields::open(node, "`open_for`", problems)?;
     let table = fields.get("table", problems, read_table);
     let help = "how long it is open the first time, as `5s`";
-    let base = match &table {
+    let base = match node.get("table") {
         Some(_) => fields.get("base", problems, reader::positive_span),
         None => fields.need("base", help, problems, reader::positive_span),
     };
@@ -61,6 +61,7 @@ pub(super) fn read_open_for(node: &Node, problems: &mut Problems) -> Option<Open
             );
             base.value
         }
+        _ if node.get("table").is_some() && growth.is_none() => return None,
         (_, base) => base?.value,
     };
     if let Some(growth) = growth

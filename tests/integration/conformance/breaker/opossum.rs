@@ -46,10 +46,10 @@ fn replay(case: &Value) -> usize {
     let mut breaker = Breaker::default();
     let mut permits: BTreeMap<u64, Permit> = BTreeMap::new();
     let mut compared = 0;
-    for step in case["steps"].as_array().unwrap() {
+    for step in case["steps"].as_array().expect("as recorded") {
         let now = at(number(&step["at_ms"]));
         let id = step["id"].as_u64();
-        match step["event"].as_str().unwrap() {
+        match step["event"].as_str().expect("as recorded") {
             "call" => {
                 let verdict = match breaker.ask(&config, now, &half) {
                     Answer::Granted(permit) if step["verdict"] == "semaphore" => {
@@ -57,7 +57,7 @@ fn replay(case: &Value) -> usize {
                         "semaphore"
                     }
                     Answer::Granted(permit) => {
-                        permits.insert(id.unwrap(), permit);
+                        permits.insert(id.expect("as recorded"), permit);
                         "run"
                     }
                     Answer::Refused | Answer::Wait(_) => "refused",
@@ -65,8 +65,8 @@ fn replay(case: &Value) -> usize {
                 assert_eq!(verdict, step["verdict"], "{name}: {step}");
             }
             "end" => {
-                let permit = permits.remove(&id.unwrap()).expect("it was let in");
-                let settled = match step["result"].as_str().unwrap() {
+                let permit = permits.remove(&id.expect("as recorded")).expect("it was let in");
+                let settled = match step["result"].as_str().expect("as recorded") {
                     "success" | "filtered" => Settled::Success,
                     _ => Settled::Failure,
                 };

@@ -17,7 +17,7 @@ fn replay(case: &Value) -> usize {
         option("reset_timeout", 60.0),
         option("success_threshold", 1.0),
     ));
-    let steps = case["steps"].as_array().unwrap();
+    let steps = case["steps"].as_array().expect("as recorded");
     for step in steps {
         let millis = number(&step["at_ms"]);
         let answer = bench.ask(millis);

@@ -1,6 +1,8 @@
 //! Presets, the schedule of a policy and what changes between two, through the program.
 
-use std::collections::BTreeMap;
+mod schedules;
+mod systems;
+
 use std::fs;
 use std::path::Path;
 
@@ -50,122 +52,6 @@ fn millis(span: &Value) -> f64 {
 
 fn presets() -> Vec<Value> {
     json(&["presets", "--json"]).as_array().unwrap().clone()
-}
-
-/// What a preset stands in for, so that its waits are not those of the library yet.
-fn stands_in(preset: &Value) -> bool {
-    let missing = preset["not_yet"].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
-    let waits =
-        |it: &&str| it.contains("stands in") && (it.contains("jitter") || it.contains("growth"));
-    missing.filter(waits).count() > 0
-}
-
-/// A line of "defaults at a glance": retries (`None`: without limit) and the windows of the first
-/// waits, in milliseconds.
-type Glance = (&'static str, Option<u64>, &'static [(f64, f64)]);
-
-const S: f64 = 1e3;
-const MIN: f64 = 60e3;
-const NO_WAIT: &[(f64, f64)] = &[(0.0, 0.0), (0.0, 0.0)];
-/// The longest first wait of decorrelated jitter V2 for d = 1: f(1) ÷ 1.4.
-const V2: f64 = 1.377_182;
-
-const GLANCE: [Glance; 33] = [
-    ("polly-8", Some(3), &[(2.0 * S, 2.0 * S), (2.0 * S, 2.0 * S)]),
-    ("polly-8-jitter", Some(3), &[(1.5 * S, 2.5 * S), (1.5 * S, 2.5 * S)]),
-    ("dotnet-standard-handler", Some(3), &[(0.0, 2.0 * S * V2)]),
-    ("efcore-sqlserver", Some(6), &[(0.0, 0.0), (1.0 * S, 1.1 * S), (3.0 * S, 3.3 * S)]),
-    ("cockatiel", None, NO_WAIT),
-    ("cockatiel-exponential", None, &[(0.0, 128.0 * V2)]),
-    ("resilience4j", Some(2), &[(500.0, 500.0), (500.0, 500.0)]),
-    ("grpc", Some(3), &[(80.0, 120.0), (160.0, 240.0), (320.0, 480.0)]),
-    ("grpc-before-2024", Some(3), &[(0.0, 100.0), (0.0, 200.0), (0.0, 400.0)]),
-    ("envoy", Some(1), &[(0.0, 25.0)]),
-    ("istio", Some(2), &[(0.0, 25.0), (0.0, 50.0)]),
-    ("linkerd-service-profile", None, NO_WAIT),
-    ("linkerd-annotations", Some(1), &[(25.0, 50.0)]),
-    ("finagle", None, NO_WAIT),
-    ("tower", None, &[(50.0, 99.5), (100.0, 199.0)]),
-    ("aws-standard", Some(2), &[(0.0, 50.0), (0.0, 100.0)]),
-    ("aws-standard-before-2026", Some(2), &[(0.0, S), (0.0, 2.0 * S)]),
-    ("aws-legacy", Some(4), &[(0.0, S), (0.0, 2.0 * S), (0.0, 4.0 * S), (0.0, 8.0 * S)]),
-    ("lambda-async", Some(2), &[(MIN, MIN), (2.0 * MIN, 2.0 * MIN)]),
-    ("client-go", None, &[(5.0, 5.0), (10.0, 10.0), (20.0, 20.0)]),
-    ("sidekiq", Some(25), &[(15.0 * S, 24.0 * S), (16.0 * S, 35.0 * S)]),
-    ("celery", Some(3), &[(180.0 * S, 180.0 * S), (180.0 * S, 180.0 * S)]),
-    ("urllib3", Some(10), NO_WAIT),
-    ("tenacity", None, NO_WAIT),
-    (
-        "go-retryablehttp",
-        Some(4),
-        &[(S, S), (2.0 * S, 2.0 * S), (4.0 * S, 4.0 * S), (8.0 * S, 8.0 * S)],
-    ),
-    ("cenkalti", None, &[(250.0, 750.0), (375.0, 1_125.0), (562.5, 1_687.5)]),
-    ("backon", Some(3), &[(S, S), (2.0 * S, 2.0 * S), (4.0 * S, 4.0 * S)]),
-    ("temporal", None, &[(S, S), (2.0 * S, 2.0 * S), (4.0 * S, 4.0 * S)]),
-    ("google-gax", None, &[(0.0, S), (0.0, 2.0 * S), (0.0, 4.0 * S)]),
-    ("failsafe", Some(2), NO_WAIT),
-    ("chokaq", Some(2), &[(6.0 * S, 7.0 * S), (12.0 * S, 13.0 * S)]),
-    ("webhook-producer", Some(15), &[(0.5 * MIN, MIN), (MIN, 2.0 * MIN), (2.0 * MIN, 4.0 * MIN)]),
-    ("polly-budget", Some(3), &[(0.0, 500.0 * V2)]),
-];
-
-#[test]
-fn the_schedules_of_presets_are_those_of_their_libraries() {
-    let all: BTreeMap<_, _> =
-        presets().into_iter().map(|it| (it["name"].as_str().unwrap().to_owned(), it)).collect();
-    let close = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.max(1.0);
-    for (name, retries, windows) in GLANCE {
-        let found = json(&["explain", "--policy", name, "--json"]);
-        let attempts = retries.map_or("unlimited".into(), |retries| Value::from(retries + 1));
-        assert_eq!(found["attempts"], attempts, "{name}");
-        let waits = found["waits"].as_array().unwrap();
-        let same = windows.iter().zip(waits).all(|((low, high), wait)| {
-            let wait = &wait["wait"];
-            close(millis(&wait["smallest"]), *low) && close(millis(&wait["largest"]), *high)
-        });
-        assert_eq!(same, !stands_in(&all[name]), "{name}: {waits:#?}");
-        assert!(waits.len() >= windows.len(), "{name}");
-    }
-}
-
-#[test]
-fn waits_at_their_cap_stay_there() {
-    #[track_caller]
-    fn check(name: &str, retry: usize, low: f64, high: f64) {
-        let found = json(&["explain", "--policy", name, "--json"]);
-        let wait = &found["waits"][retry - 1]["wait"];
-        let (from, to) = (millis(&wait["smallest"]), millis(&wait["largest"]));
-        assert!((from - low).abs() < 0.001 && (to - high).abs() < 0.001, "{name}: {wait}");
-    }
-    check("temporal", 8, 100.0 * S, 100.0 * S);
-    check("webhook-producer", 15, 30.0 * MIN, 60.0 * MIN);
-    check("google-gax", 6, 0.0, 30.0 * S);
-    check("go-retryablehttp", 4, 8.0 * S, 8.0 * S);
-    check("cenkalti", 12, 0.5 * 43_248.779_296, 1.5 * 43_248.779_296);
-}
-
-#[test]
-fn sums_and_times_of_attempts_are_those_of_the_whole_systems() {
-    let webhook = json(&["explain", "--policy", "webhook-producer", "--json"]);
-    let sum = &webhook["waits"][14]["sum"];
-    // 10.05 h without hints, at least 5.03 h, 7.54 h on average.
-    assert_eq!(millis(&sum["largest"]), 603.0 * MIN);
-    assert_eq!(millis(&sum["smallest"]), 301.5 * MIN);
-    assert_eq!(millis(&sum["mean"]), 452.25 * MIN);
-
-    let wrap = json(&["explain", "--policy", "cockatiel-wrap", "--json"]);
-    if wrap["not_yet"][0].as_str().is_some_and(|it| it.starts_with("decorrelated")) {
-        let attempts = wrap["refusing"]["attempts"].as_array().unwrap();
-        let at: Vec<_> = attempts.iter().map(|it| millis(&it["at"]["mean"])).collect();
-        assert_eq!(at, [0.0, 200.0, 600.0, 1_400.0]);
-    }
-
-    // The first call of an outage makes four attempts, every other one.
-    let budget = json(&["explain", "--policy", "polly-budget", "--json"]);
-    let cost = &budget["outages"]["refusing"];
-    let (calls, attempts) = (cost["calls"].as_u64().unwrap(), cost["attempts"].as_u64().unwrap());
-    assert!((3..=4).contains(&(attempts - calls)), "{cost}");
 }
 
 #[test]
@@ -383,13 +269,33 @@ fn a_policy_is_explained_with_its_tree_its_waits_and_a_chart() {
     {
         assert!(line.trim_start().starts_with(words), "{line}");
     }
+    for level in [
+        "bulkhead (4 attempts)",
+        "  breaker (4 attempts)",
+        "    retry: up to 4 tries, one after another (4 attempts)",
+        "      attempt (1 attempt)",
+    ] {
+        assert!(tree.contains(&format!("  {level}").as_str()), "{level}: {said}");
+    }
     let (said, _, _) = stormlab(root(), &["explain", "--policy", "grpc"]);
+    assert!(!said.contains("from the outside in"), "one layer is no tree: {said}");
     assert!(said.contains("1 ········██┃██·"), "{said}");
     assert!(said.contains("attempts at 0, 80–120 ms, 240–360 ms, 560–840 ms"), "{said}");
     let (said, _, _) = stormlab(root(), &["explain", "--policy", "tenacity"]);
     assert!(said.contains("more attempts than can be counted"), "{said}");
     let (_, complaints, code) = stormlab(root(), &["explain"]);
     assert!(code == 2 && complaints.contains("<FILE|--policy <NAME>>"), "{complaints}");
+}
+
+#[test]
+fn a_scenario_is_explained_with_the_trees_of_its_policies() {
+    let place = tempfile::tempdir().unwrap();
+    write(&place, &scenario("").replace("p: {}", "p: { preset: polly-budget }"));
+    let (said, _, code) = stormlab(place.path(), &["explain", "s.yaml"]);
+    assert_eq!(code, 0);
+    let tree = "#   timeout (4 attempts)\n#     retry: up to 4 tries, one after another (4 attempts)\n\
+                #       attempt timeout (1 attempt)\n#         attempt (1 attempt)\n";
+    assert!(said.contains(tree), "{said}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What one decision costs: nanoseconds per wait, payment, admission and draw.
+//! What one decision costs: nanoseconds per wait, payment, admission and draw. None allocates.
 //!
 //! A policy may cost no more than an event of the engine (some 100 ns), or a storm is slower to
 //! simulate under the very policies that are to be compared.
@@ -51,6 +51,25 @@ use stormlab::units::Duration;
 use stormlab::units::Share;
 use stormlab::units::SimTime;
 
+/// Measures a decision, once it is certain that it allocates nothing: after the first ones, which
+/// may make a state that is kept.
+fn decide<T>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    mut decision: impl FnMut() -> T,
+) {
+    for _ in 0..100 {
+        black_box(decision());
+    }
+    let told = allocation_counter::measure(|| {
+        for _ in 0..1_000 {
+            black_box(decision());
+        }
+    });
+    assert_eq!(told.count_total, 0, "{name}: a decision allocates");
+    group.bench_function(name, |b| b.iter(&mut decision));
+}
+
 fn decisions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("a decision");
     let half = Draw::new(0.5).expect("in [0, 1)");
@@ -64,11 +83,9 @@ fn decisions(criterion: &mut Criterion) {
         let (base, cap) = (Duration::from_millis(100), Duration::from_secs(20));
         let backoff = Backoff::exponential(base, 2.0, cap, jitter);
         let (mut retry, mut past) = (0, Past::new());
-        group.bench_function(format!("backoff, {name} jitter"), |b| {
-            b.iter(|| {
-                retry = retry % 8 + 1;
-                backoff.wait(black_box(retry), &mut past, black_box(half))
-            });
+        decide(&mut group, &format!("backoff, {name} jitter"), || {
+            retry = retry % 8 + 1;
+            backoff.wait(black_box(retry), &mut past, black_box(half))
         });
     }
 
@@ -96,17 +113,15 @@ fn decisions(criterion: &mut Criterion) {
         let mut tab = Tab::NEW;
         let mut budget = config.start(SimTime::ZERO);
         let mut now = 0;
-        group.bench_function(format!("budget, {name}: a call that fails"), |b| {
-            b.iter(|| {
-                now += 1_000_000;
-                let at = SimTime::from_nanos(black_box(now));
-                budget.call_started(&config, at);
-                budget.attempt_sent(&config, at, &mut tab);
-                budget.attempt_failed(&config, at, Failure::of(Class::Timeout), &mut tab);
-                let answer = budget.may_retry(&config, at, Class::Timeout, &mut tab);
-                budget.attempt_over(&config, at, &mut tab);
-                answer
-            });
+        decide(&mut group, &format!("budget, {name}: a call that fails"), || {
+            now += 1_000_000;
+            let at = SimTime::from_nanos(black_box(now));
+            budget.call_started(&config, at);
+            budget.attempt_sent(&config, at, &mut tab);
+            budget.attempt_failed(&config, at, Failure::of(Class::Timeout), &mut tab);
+            let answer = budget.may_retry(&config, at, Class::Timeout, &mut tab);
+            budget.attempt_over(&config, at, &mut tab);
+            answer
         });
     }
 
@@ -126,16 +141,13 @@ fn decisions(criterion: &mut Criterion) {
         };
         let mut breaker = Breaker::default();
         let mut now = 0;
-        group.bench_function(format!("breaker, {name}: admit and settle"), |b| {
-            b.iter(|| {
-                now += 1_000_000;
-                let at = SimTime::from_nanos(black_box(now));
-                let settled =
-                    if now % 3_000_000 == 0 { Settled::Failure } else { Settled::Success };
-                if let Some(permit) = breaker.admit(&config, at) {
-                    breaker.settle(&config, permit, at, settled);
-                }
-            });
+        decide(&mut group, &format!("breaker, {name}: admit and settle"), || {
+            now += 1_000_000;
+            let at = SimTime::from_nanos(black_box(now));
+            let settled = if now % 3_000_000 == 0 { Settled::Failure } else { Settled::Success };
+            if let Some(permit) = breaker.admit(&config, at) {
+                breaker.settle(&config, permit, at, settled);
+            }
         });
     }
     limiters(&mut group);
@@ -145,8 +157,8 @@ fn decisions(criterion: &mut Criterion) {
 fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
     let half = Draw::new(0.5).expect("in [0, 1)");
     let (config, mut bulkhead) = (BulkheadConfig::new(10, 20), Bulkhead::default());
-    group.bench_function("bulkhead: enter and leave", |b| {
-        b.iter(|| (bulkhead.enter(black_box(&config)), bulkhead.leave(&config)));
+    decide(group, "bulkhead: enter and leave", || {
+        (bulkhead.enter(black_box(&config)), bulkhead.leave(&config))
     });
     for (name, config) in [
         ("AIMD", AdaptiveConfig::Aimd(AimdConfig::DEFAULT)),
@@ -155,40 +167,32 @@ fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
         ("second gradient", AdaptiveConfig::Gradient2(Gradient2Config::DEFAULT)),
     ] {
         let (mut limit, mut nanos) = (config.start(half), 0);
-        group.bench_function(format!("adaptive limit, {name}: a sample"), |b| {
-            b.iter(|| {
-                nanos = (nanos + 7_777_777) % 50_000_000;
-                let rtt = Duration::from_nanos(black_box(nanos));
-                limit.update(&config, Sample { rtt, in_flight: 100, dropped: false }, half);
-                limit.limit()
-            });
+        decide(group, &format!("adaptive limit, {name}: a sample"), || {
+            nanos = (nanos + 7_777_777) % 50_000_000;
+            let rtt = Duration::from_nanos(black_box(nanos));
+            limit.update(&config, Sample { rtt, in_flight: 100, dropped: false }, half);
+            limit.limit()
         });
     }
     let (interval, max_wait) = (Duration::from_millis(1), Duration::ZERO);
     let config = TokenBucketConfig { interval, burst: 10, max_wait };
     let (mut bucket, mut now) = (TokenBucket::default(), 0);
-    group.bench_function("rate, token bucket: acquire", |b| {
-        b.iter(|| {
-            now += 900_000;
-            bucket.acquire(&config, SimTime::from_nanos(black_box(now)))
-        });
+    decide(group, "rate, token bucket: acquire", || {
+        now += 900_000;
+        bucket.acquire(&config, SimTime::from_nanos(black_box(now)))
     });
     let delay = HedgeDelay::After(Duration::from_millis(200));
     let config = HedgeConfig { delay, max_attempts: 2, on: ClassSet::TRANSIENT };
-    group.bench_function("hedge: start, due and settle", |b| {
-        b.iter(|| {
-            let mut hedge = black_box(&config).start();
-            (hedge.due(&config), hedge.settle(&config, Ok(()), PushBack::None))
-        });
+    decide(group, "hedge: start, due and settle", || {
+        let mut hedge = black_box(&config).start();
+        (hedge.due(&config), hedge.settle(&config, Ok(()), PushBack::None))
     });
     let (config, mut standing) = (CoDelConfig::DEFAULT, Standing::default());
     standing.fill(SimTime::ZERO);
-    group.bench_function("CoDel: is it stale?", |b| {
-        b.iter(|| {
-            now += 900_000;
-            let at = SimTime::from_nanos(black_box(now));
-            standing.is_stale(&config, at, at - Duration::from_millis(9))
-        });
+    decide(group, "CoDel: is it stale?", || {
+        now += 900_000;
+        let at = SimTime::from_nanos(black_box(now));
+        standing.is_stale(&config, at, at - Duration::from_millis(9))
     });
 }
 
@@ -196,11 +200,9 @@ fn chance(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("chance");
     let keys = Keys::new(1, 0);
     let mut entity = 0;
-    group.bench_function("a draw", |b| {
-        b.iter(|| {
-            entity += 1;
-            keys.draw(Purpose::Work, black_box(entity), 0)
-        });
+    decide(&mut group, "a draw", || {
+        entity += 1;
+        keys.draw(Purpose::Work, black_box(entity), 0)
     });
     let mean = Duration::from_millis(20);
     let laws = [
@@ -213,20 +215,16 @@ fn chance(criterion: &mut Criterion) {
     for law in laws {
         let law = law.expect("valid");
         let mut entity = 0;
-        group.bench_function(format!("a draw and a sample: {law}"), |b| {
-            b.iter(|| {
-                entity += 1;
-                law.sample(keys.draw(Purpose::Work, black_box(entity), 0))
-            });
+        decide(&mut group, &format!("a draw and a sample: {law}"), || {
+            entity += 1;
+            law.sample(keys.draw(Purpose::Work, black_box(entity), 0))
         });
     }
     let mut histogram = Histogram::default();
     let mut value = 1u64;
-    group.bench_function("a value into a histogram", |b| {
-        b.iter(|| {
-            value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            histogram.record(black_box(value >> 34));
-        });
+    decide(&mut group, "a value into a histogram", || {
+        value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        histogram.record(black_box(value >> 34));
     });
     group.finish();
 }

@@ -45,6 +45,7 @@
 //! - [`theory`]: closed forms to test against.
 //! - [`stats`]: numbers in, numbers out; knows nothing of retries.
 //! - [`policy`]: defences as pure state machines, usable without the rest.
+//! - [`preset`]: what real libraries do, as policies in the language of scenarios.
 //! - [`scenario`]: text in, checked model out.
 //! - [`lint`]: what shows on paper, before anything runs.
 //! - [`engine`]: one run; tells an observer what happens.
@@ -65,6 +66,7 @@ pub mod experiment;
 pub mod lint;
 pub mod measure;
 pub mod policy;
+pub mod preset;
 pub mod random;
 pub mod report;
 pub mod scenario;

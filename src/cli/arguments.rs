@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ArgGroup;
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
@@ -65,6 +66,10 @@ pub(super) enum Command {
     Check(CheckArguments),
     /// Print a scenario as it is meant, every default filled in, and what shows on paper.
     Explain(ExplainArguments),
+    /// List what real libraries do, or show one of them with its source.
+    Presets(PresetsArguments),
+    /// Say what changes between two policies: presets, or policies of scenarios.
+    Diff(DiffArguments),
 }
 
 /// Settings of the runs.
@@ -167,14 +172,59 @@ pub(super) struct CheckArguments {
 #[command(after_long_help = "Examples:\n  \
     stormlab explain scenarios/storms/failover-20s.yaml\n  \
     stormlab explain failover.yaml --variant full-jitter\n  \
-    stormlab explain failover.yaml --variant full-jitter --json > full-jitter.json")]
+    stormlab explain failover.yaml --variant full-jitter --json > full-jitter.json\n  \
+    stormlab explain --policy grpc\n  \
+    stormlab explain --policy failover.yaml:eager")]
+#[command(group(ArgGroup::new("what").required(true).args(["file", "policy"])))]
 pub(super) struct ExplainArguments {
     /// The scenario.
-    pub(super) file: PathBuf,
+    pub(super) file: Option<PathBuf>,
+    /// One policy alone, every wait with its bounds: a preset, or FILE:POLICY.
+    #[arg(long, value_name = "NAME")]
+    pub(super) policy: Option<String>,
     /// The variant.
     #[arg(long, value_name = "NAME", default_value = "base")]
     pub(super) variant: String,
     /// Print the variant as JSON: a scenario again, and under `explained` what shows on paper.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `presets`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    stormlab presets\n  \
+    stormlab presets --filter aws\n  \
+    stormlab presets grpc\n  \
+    stormlab presets grpc --json | jq .policy\n\n\
+    In a scenario: policies: { mine: { preset: grpc, retry: { max_attempts: 3 } } }")]
+pub(super) struct PresetsArguments {
+    /// Show this one whole.
+    pub(super) name: Option<String>,
+    /// Only those that speak of it: in their name, library, source, notes or warning.
+    #[arg(long, value_name = "WORD", conflicts_with = "name")]
+    pub(super) filter: Option<String>,
+    /// Print them as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    stormlab diff grpc-before-2024 grpc\n  \
+    stormlab diff polly-8 failover.yaml:eager --json\n\n\
+    A name is that of a preset, or FILE:POLICY. Costs are measured: 100 calls a second for two \
+    minutes, each followed to its end, on a service that refuses everything or hangs.")]
+pub(super) struct DiffArguments {
+    /// The policy as it is: a preset, or FILE:POLICY.
+    pub(super) before: String,
+    /// The policy as it would be.
+    pub(super) after: String,
+    /// The variant of the files.
+    #[arg(long, value_name = "NAME", default_value = "base")]
+    pub(super) variant: String,
+    /// Print the difference as JSON.
     #[arg(long)]
     pub(super) json: bool,
 }

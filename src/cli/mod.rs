@@ -7,9 +7,12 @@
 mod arguments;
 mod check;
 mod console;
+mod diff;
 mod explain;
 mod interrupt;
 mod limits;
+mod named;
+mod presets;
 mod progress;
 mod run;
 mod work;
@@ -90,6 +93,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Run(run) => run::run(run, &mut console),
         Command::Check(check) => check::check(check, &mut console),
         Command::Explain(explain) => explain::explain(explain, &mut console),
+        Command::Presets(presets) => presets::presets(presets, &mut console),
+        Command::Diff(diff) => diff::diff(diff, &mut console),
     };
     let exit = result.unwrap_or_else(|error| {
         console.note(&error.to_string());

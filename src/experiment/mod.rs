@@ -2,6 +2,7 @@
 
 mod band;
 mod fold;
+pub mod outage;
 pub mod replicate;
 pub mod result;
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::lint::load;
 use crate::lint::load::ServiceLoad;
 use crate::lint::meant::as_meant;
+use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
 use crate::lint::text;
@@ -43,6 +44,9 @@ pub struct PolicyCase {
     pub policy: String,
     /// The most attempts of one call.
     pub attempts_per_call: Attempts,
+    /// The tree of its attempts, a level on each line, where more than one layer makes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempt_tree: Vec<String>,
     /// Its back-off and what it makes of hints in words, where they are not the plainest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_in_words: Option<String>,
@@ -73,6 +77,7 @@ fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
     PolicyCase {
         policy: policy.name.clone(),
         attempts_per_call: worst_case::attempts_per_call(policy),
+        attempt_tree: schedule::attempt_tree(policy),
         waits_in_words: policy.retry.as_ref().and_then(in_words),
         schedule: policy
             .retry

@@ -53,6 +53,11 @@ impl Lines {
         self.raw(depth, &format!("{key}: {shown}{mark}"));
     }
 
+    /// The lines so far.
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
+
     /// One line.
     pub(super) fn raw(&mut self, depth: usize, text: &str) {
         // Writing to a string does not fail.

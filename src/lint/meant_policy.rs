@@ -19,7 +19,27 @@ use crate::policy::stack::TimeoutScope;
 use crate::policy::timeout::LateWait;
 use crate::policy::timeout::Running;
 use crate::scenario::defaults;
+use crate::scenario::effective;
 use crate::units::Duration;
+
+/// One policy as meant, a key on each line, as it stands in a scenario below its name.
+pub fn policy_as_meant(it: &Policy) -> String {
+    let mut out = Lines::default();
+    policy(&mut out, it);
+    let text = out.into_text();
+    if it.order.is_empty() { "{}\n".to_owned() } else { below_its_name(&text) }
+}
+
+/// As [`policy_as_meant`], as JSON.
+pub fn policy_as_meant_json(it: &Policy) -> String {
+    effective::as_json(&policy_as_meant(it))
+}
+
+/// The lines below the name, moved to the margin.
+fn below_its_name(text: &str) -> String {
+    let moved = |line: &str| format!("{}\n", line.strip_prefix("    ").unwrap_or(line));
+    text.lines().skip(1).map(moved).collect()
+}
 
 pub(super) fn policy(out: &mut Lines, it: &Policy) {
     if it.order.is_empty() {

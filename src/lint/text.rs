@@ -217,6 +217,9 @@ fn policy(out: &mut String, case: &PolicyCase) {
         attempts => format!("{attempts} attempts per call"),
     };
     line(out, &format!("{}: {attempts}.", case.policy));
+    for level in &case.attempt_tree {
+        line(out, &format!("  {level}"));
+    }
     if let Some(words) = &case.waits_in_words {
         line(out, &format!("  Waits: {words}."));
     }

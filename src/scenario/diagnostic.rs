@@ -97,6 +97,21 @@ impl Problems {
         }
     }
 
+    /// Takes over the problems of a part, as they are.
+    pub(super) fn take(&mut self, other: Self) {
+        self.further += other.further;
+        for problem in other.list {
+            self.note(problem);
+        }
+    }
+
+    /// Puts words before the problems found at exactly `place`.
+    pub(super) fn prefix_at(&mut self, place: Place, words: &str) {
+        for problem in self.list.iter_mut().filter(|problem| problem.place == place) {
+            problem.problem = format!("{words}: {}", problem.problem);
+        }
+    }
+
     /// Is there room for more? Costly advice is not worth giving when there is not.
     pub(super) fn has_room(&self) -> bool {
         self.list.len() < MOST_PROBLEMS

@@ -71,6 +71,25 @@ pub(crate) fn changes(before: &str, after: &str, written: &str) -> String {
     }
 }
 
+/// The settings in which two policies as meant differ, by path, in the order of the first: what
+/// each says, `None` where it says nothing.
+pub(crate) fn settings_that_differ(
+    before: &str,
+    after: &str,
+) -> Vec<(String, Option<String>, Option<String>)> {
+    let leaves = |text| -> Vec<_> {
+        let all = merge::leaves_of_words(&read(text)).into_iter();
+        all.map(|(path, node)| (path, one_line(&node).replace('"', ""))).collect()
+    };
+    let (old, new) = (leaves(before), leaves(after));
+    let find = |all: &[(String, String)], path: &str| {
+        all.iter().find(|(known, _)| known == path).map(|(_, value)| value.clone())
+    };
+    let paths = old.iter().chain(new.iter().filter(|(path, _)| find(&old, path).is_none()));
+    let pairs = paths.map(|(path, _)| (path.clone(), find(&old, path), find(&new, path)));
+    pairs.filter(|(_, old, new)| old != new).collect()
+}
+
 fn expectation(line: &Expectation, scenario: &Scenario) -> Node {
     let variant = &scenario.variants[line.variant];
     let mut entries = vec![entry("variant", text(&variant.name))];

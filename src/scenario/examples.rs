@@ -23,6 +23,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("`cold`", "as `{ work_factor: 2, lasts: 30s }`"),
     ("a link", "as `{ latency: 1ms, loss: 0.1% }`"),
     ("a policy", "as `{ attempt_timeout: 2s, retry: { max_attempts: 3 } }`"),
+    ("a preset", "as `{ title, library, version, source, notes, check, policy }`"),
     ("`attempt_timeout`", "as `2s`, or `{ after: 2s, scope: queue }`"),
     ("`timeout`", "as `10s`, or `{ after: 10s, late_wait: truncate }`"),
     (
@@ -147,6 +148,7 @@ mod tests {
             include_str!("file/services.rs"),
             include_str!("file/throttles.rs"),
             include_str!("file/timeouts.rs"),
+            include_str!("presets.rs"),
         ];
         let opened = readers.iter().flat_map(|text| text.split("Fields::open(").skip(1));
         let named = opened.filter_map(|rest| rest.split('"').nth(1).map(|what| (what, rest)));

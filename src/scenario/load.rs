@@ -19,6 +19,7 @@ use crate::scenario::model::Variant;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
+use crate::scenario::presets;
 use crate::scenario::reader;
 use crate::scenario::tree;
 use crate::scenario::tree::LARGEST_FILE;
@@ -151,6 +152,7 @@ fn read(
     let base = validate::model(&root, source.text, &mut allowance, problems);
     if let Some((model, _)) = &base {
         validate::doubts::of_model(model, &root, doubts);
+        presets::doubts(&root, doubts);
     }
     let changed = match root.get("variants") {
         Some(node) if !node.is_null() => {
@@ -263,6 +265,7 @@ fn variants<'t>(
         if let Some((model, _)) = &model {
             let mut own = Problems::default();
             validate::doubts::of_model(model, &merged, &mut own);
+            presets::doubts(&merged, &mut own);
             doubts.absorb(own, entry.node.place, &context);
         }
         all.push(Changed { name: &entry.key, about, model: model.map(|(model, _)| model) });

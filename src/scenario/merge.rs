@@ -51,18 +51,39 @@ enum Level {
     Names,
     /// Those of the language.
     Words,
+    /// Those of a policy that is laid over a preset later: `null` must stay written there, for what
+    /// it removes is the preset's.
+    OverPreset,
 }
 
 impl Level {
     /// What kind of keys a map has that stands under `key` in a map of this kind.
     fn below(self, key: &str) -> Self {
-        if self == Self::Root && NAMED.contains(&key) { Self::Names } else { Self::Words }
+        match self {
+            Self::Root if NAMED.contains(&key) => Self::Names,
+            Self::OverPreset => Self::OverPreset,
+            _ => Self::Words,
+        }
+    }
+
+    /// Does `null` stay written?
+    fn keeps_null(self) -> bool {
+        self == Self::OverPreset
+    }
+
+    fn is_words(self) -> bool {
+        matches!(self, Self::Words | Self::OverPreset)
     }
 }
 
 /// `base` with `overlay` laid over it.
 pub(super) fn merge(base: &Node, overlay: &Node) -> Node {
     merge_at(base, overlay, Level::Root)
+}
+
+/// A policy as written, laid over a preset's.
+pub(super) fn lay_over(preset: &Node, policy: &Node) -> Node {
+    merge_at(preset, policy, Level::Words)
 }
 
 fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
@@ -74,27 +95,35 @@ fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
     let lookup = Lookup::of(over);
     for entry in under {
         let Some(change) = lookup.find(over, &entry.key) else {
-            if level == Level::Words && is_superseded(&entry.key, over, &lookup) {
+            if level.is_words() && is_superseded(&entry.key, over, &lookup) {
                 continue;
             }
             entries.push(entry.clone());
             continue;
         };
-        if change.node.is_null() {
+        if change.node.is_null() && !level.keeps_null() {
             // What is missing from here on is missing because of the overlay.
             (place, head) = (overlay.place, overlay.head);
             continue;
         }
+        let names_preset = |node: &Node| node.get("preset").is_some_and(|name| !name.is_null());
+        let below = match level {
+            Level::Names if names_preset(&entry.node) || names_preset(&change.node) => {
+                Level::OverPreset
+            }
+            _ => level.below(&entry.key),
+        };
         let node = if is_choice(&entry.key, level) {
             change.node.clone()
         } else {
-            merge_at(&entry.node, &change.node, level.below(&entry.key))
+            merge_at(&entry.node, &change.node, below)
         };
         entries.push(Entry { key: entry.key.clone(), place: entry.place, node });
     }
     let known = Lookup::of(under);
     for entry in over {
-        if known.find(under, &entry.key).is_none() && !entry.node.is_null() {
+        if known.find(under, &entry.key).is_none() && (level.keeps_null() || !entry.node.is_null())
+        {
             entries.push(entry.clone());
         }
     }
@@ -139,6 +168,13 @@ pub(super) fn leaves(tree: &Node) -> Vec<(String, Node)> {
     all
 }
 
+/// As [`leaves`], of a part in which every key is one of the language.
+pub(super) fn leaves_of_words(tree: &Node) -> Vec<(String, Node)> {
+    let mut all = Vec::new();
+    leaves_at(tree, "", Level::Words, &mut all);
+    all
+}
+
 fn leaves_at(tree: &Node, path: &str, level: Level, all: &mut Vec<(String, Node)>) {
     for entry in tree.entries() {
         let path =
@@ -153,7 +189,7 @@ fn leaves_at(tree: &Node, path: &str, level: Level, all: &mut Vec<(String, Node)
 }
 
 fn is_choice(key: &str, level: Level) -> bool {
-    level == Level::Words && CHOICES.contains(&key)
+    level.is_words() && CHOICES.contains(&key)
 }
 
 fn is_superseded(key: &str, over: &[Entry], lookup: &Lookup) -> bool {

@@ -14,6 +14,7 @@ pub mod load;
 mod merge;
 pub mod model;
 mod node;
+pub mod presets;
 mod reader;
 mod scalar;
 mod tree;

@@ -7,6 +7,8 @@ use crate::scenario::diagnostic::quoted;
 
 /// A gamma distribution builds a table, which costs as much as reading that many values.
 const GAMMA_COST: usize = 400;
+/// A preset brings as many values as the longest of them has, and some more.
+const PRESET_COST: usize = 100;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -105,8 +107,14 @@ impl Node {
     /// What reading the tree costs, in values: itself, those below, and the tables they need.
     pub(super) fn cost(&self) -> usize {
         // Depth is bounded by `DEEPEST`, here and in everything merged from such trees.
-        let of_entry =
-            |entry: &Entry| entry.node.cost() + if entry.key == "gamma" { GAMMA_COST } else { 0 };
+        let of_entry = |entry: &Entry| {
+            entry.node.cost()
+                + match entry.key.as_str() {
+                    "gamma" => GAMMA_COST,
+                    "preset" => PRESET_COST,
+                    _ => 0,
+                }
+        };
         1 + match &self.value {
             Value::Scalar { .. } => 0,
             Value::List(items) => items.iter().map(Self::cost).sum(),

@@ -4,4 +4,5 @@ mod backoff;
 pub(crate) mod breaker;
 mod budget;
 mod limiter;
+mod presets;
 mod trace;

@@ -12,6 +12,8 @@ mod invariants;
 mod lab;
 mod limits;
 mod policy;
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod presets;
 mod rules;
 mod scenario;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

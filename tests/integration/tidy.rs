@@ -9,12 +9,13 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// The modules in the order of the road: each uses itself and what stands before it.
-const ROAD: [&str; 14] = [
+const ROAD: [&str; 15] = [
     "units",
     "random",
     "theory",
     "stats",
     "policy",
+    "preset",
     "scenario",
     "lint",
     "engine",
@@ -92,6 +93,7 @@ fn everything() -> Vec<File> {
         "benches",
         "docs",
         "notebooks",
+        "presets",
         "scenarios",
         "scripts",
         "src",

@@ -115,20 +115,16 @@ impl Backoff {
 
     /// The waits before the first `retries` retries of one call, together.
     pub fn total(&self, retries: u32) -> Total {
-        let mut total = Total::default();
-        let mut add = |retry: u32, times: u32| {
-            let (smallest, largest) = self.bounds(retry);
-            let each = |span: Duration| super::times(span, times.into());
-            total.smallest = total.smallest.saturating_add(each(smallest));
-            total.largest = total.largest.saturating_add(each(largest));
-            total.mean = total.mean.saturating_add(each(self.mean(retry)));
-        };
-        for retry in 1..=retries.min(ADDED_UP) {
-            add(retry, 1);
-        }
-        if retries > ADDED_UP {
-            add(retries, retries - ADDED_UP);
-        }
+        let (smallest, largest) = self.total_bounds(retries);
+        let mean = added_up(retries, |retry| self.mean(retry));
+        Total { smallest, largest, mean }
+    }
+
+    /// The least and the most that the waits before the first `retries` retries of one call can
+    /// come to, together: [`Backoff::total`] without the mean, which takes longer.
+    pub fn total_bounds(&self, retries: u32) -> (Duration, Duration) {
+        let smallest = added_up(retries, |retry| self.bounds(retry).0);
+        let largest = added_up(retries, |retry| self.bounds(retry).1);
         let plain = self.rules.floor.is_zero() && self.rules.rounding == Rounding::None;
         if self.jitter == Jitter::DecorrelatedV2
             && plain
@@ -138,10 +134,10 @@ impl Backoff {
         {
             // The sum telescopes, and a wait that is cut is as long as the cap.
             let curve = |t: u32| self.on_curve(rising(self.growth.factor(), f64::from(t)));
-            total.smallest = total.smallest.max(curve(retries - 1).min(self.cap));
-            total.largest = total.largest.min(curve(retries));
+            let least = smallest.max(curve(retries - 1).min(self.cap));
+            return (least, largest.min(curve(retries)));
         }
-        total
+        (smallest, largest)
     }
 
     /// The wait where nothing random decides it.
@@ -223,6 +219,14 @@ impl Backoff {
         let sum: f64 = self.each_point(retry).map(|wait| wait.as_nanos() as f64).sum();
         Duration::from_nanos_f64(sum / f64::from(POINTS))
     }
+}
+
+/// A span of each of the first `retries` retries, added up.
+fn added_up(retries: u32, of: impl Fn(u32) -> Duration) -> Duration {
+    let near = retries.min(ADDED_UP);
+    let sum = (1..=near).fold(Duration::ZERO, |sum, retry| sum.saturating_add(of(retry)));
+    let far = retries - near;
+    if far == 0 { sum } else { sum.saturating_add(super::times(of(retries), far.into())) }
 }
 
 /// The mean of a number uniform on `[low, high)` that is moved into `[least, most]`.

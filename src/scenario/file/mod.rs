@@ -36,6 +36,7 @@ pub(super) use expect::read as read_expectations;
 pub(super) use jitters::WrittenJitter;
 pub(super) use policies::WrittenPolicy;
 pub(super) use policies::WrittenRetry;
+pub(super) use policies::read as read_policy;
 pub(super) use run::WrittenRecovery;
 pub(super) use run::WrittenRun;
 pub(super) use services::WrittenLink;

@@ -80,8 +80,9 @@ pub(in crate::scenario) struct WrittenRetry {
     pub(in crate::scenario) max_elapsed: Option<ElapsedLimit>,
 }
 
-pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
+pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenPolicy> {
     let mut fields = Fields::open(node, "a policy", problems)?;
+    fields.take("preset"); // Laid under the policy before it is read.
     let timeout = fields.get("timeout", problems, read_timeout);
     let policy = WrittenPolicy {
         attempt_timeout: fields.get("attempt_timeout", problems, read_attempt_timeout),

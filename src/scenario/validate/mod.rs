@@ -12,6 +12,7 @@ mod run;
 mod system;
 
 pub(super) use expect::expectations;
+pub(super) use policies::policy;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ use crate::scenario::file::Named;
 use crate::scenario::file::Written;
 use crate::scenario::model::Model;
 use crate::scenario::node::Node;
+use crate::scenario::presets;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 
@@ -101,8 +103,17 @@ pub(super) fn model(
     problems: &mut Problems,
 ) -> Option<(Model, Heading)> {
     let before = problems.is_empty();
-    let written = file::read(tree, problems)?;
-    let model = meant(&written, tree, text, allowance, problems)?;
+    let mut own = Problems::default();
+    let (laid, presets) = presets::expand(tree, &mut own);
+    let written = file::read(&laid, &mut own);
+    let model = written.and_then(|written| {
+        // Changes made later are laid over the tree as written, presets unopened.
+        let model = meant(&written, tree, text, allowance, &mut own)?;
+        Some((model, written))
+    });
+    presets::mark(&presets, &mut own);
+    problems.take(own);
+    let (model, written) = model?;
     let heading = Heading {
         name: written.name.map(|name| name.value).unwrap_or_default(),
         about: written.about.map(|about| about.value).unwrap_or_default(),

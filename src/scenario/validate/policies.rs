@@ -18,11 +18,22 @@ use crate::scenario::file::Written;
 use crate::scenario::file::WrittenBudget;
 use crate::scenario::file::WrittenPolicy;
 use crate::scenario::file::WrittenRetry;
+use crate::scenario::reader::Spanned;
 use crate::scenario::validate::backoffs;
 
 /// Every policy of the file, in order.
 pub(super) fn policies(written: &Written<'_>, problems: &mut Problems) -> Vec<Policy> {
     written.policies.iter().map(|policy| meant(policy, problems)).collect()
+}
+
+/// One policy alone.
+pub(in crate::scenario) fn policy(
+    name: &str,
+    place: Place,
+    it: WrittenPolicy,
+    problems: &mut Problems,
+) -> Policy {
+    meant(&Named { name: Spanned { value: name.to_owned(), place }, it }, problems)
 }
 
 /// The policy of a caller that names none.

@@ -1,0 +1,308 @@
+//! The schedule of one policy alone: every wait with its bounds, and when attempts come in an outage.
+//!
+//! A pure reading of the policy. The bounds are exact, and so is all that the back-off knows in
+//! closed form; means and medians of waits that depend on the wait before, or are drawn from a
+//! distribution, are worked out on a fixed grid or from fixed draws, so that the same policy always
+//! gives the same numbers, and `exact` says so.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::lint::worst_case::Attempts;
+use crate::lint::worst_case::attempts_per_call;
+use crate::policy::backoff::Backoff;
+use crate::policy::backoff::Growth;
+use crate::policy::backoff::Total;
+use crate::policy::composition::AttemptTree;
+use crate::policy::outcome::Class;
+use crate::policy::stack::AttemptTimeout;
+use crate::policy::stack::Policy;
+use crate::policy::timeout::LateWait;
+use crate::policy::timeout::Running;
+use crate::random::Distribution;
+use crate::units::Duration;
+
+/// Retries that are listed where attempts are limited.
+const MOST_ROWS: u32 = 32;
+/// Retries that are listed where they are not.
+const ROWS_OF_UNLIMITED: u32 = 12;
+
+/// The schedule of a policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Schedule {
+    /// The policy's name.
+    pub policy: String,
+    /// The most attempts of one call.
+    pub attempts: Attempts,
+    /// The tree of attempts, a level on each line, where more than one layer makes it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempt_tree: Vec<String>,
+    /// The wait before each retry; the first ones, where there are very many.
+    pub waits: Vec<Wait>,
+    /// Are `waits` all of them?
+    pub whole: bool,
+    /// A service that refuses at once.
+    pub refusing: Outage,
+    /// A service that hangs.
+    pub hanging: Outage,
+}
+
+/// The wait before one retry, and all waits up to it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Wait {
+    /// Which retry, from 1.
+    pub retry: u32,
+    /// The wait alone.
+    pub wait: Spread,
+    /// All waits up to this one.
+    pub sum: Total,
+    /// Are mean and median those of a closed form?
+    pub exact: bool,
+}
+
+/// Where a span lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// At its shortest.
+    pub smallest: Duration,
+    /// At its longest.
+    pub largest: Duration,
+    /// On average.
+    pub mean: Duration,
+    /// As often shorter as longer.
+    pub median: Duration,
+}
+
+/// When something happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Moment {
+    /// At the earliest.
+    pub earliest: Duration,
+    /// At the latest.
+    pub latest: Duration,
+    /// On average.
+    pub mean: Duration,
+}
+
+impl Spread {
+    /// The same as the total of one wait.
+    pub const fn ends(self) -> Total {
+        Total { smallest: self.smallest, largest: self.largest, mean: self.mean }
+    }
+}
+
+impl Moment {
+    /// So much later.
+    fn later(self, by: Self) -> Self {
+        Self {
+            earliest: self.earliest.saturating_add(by.earliest),
+            latest: self.latest.saturating_add(by.latest),
+            mean: self.mean.saturating_add(by.mean),
+        }
+    }
+
+    /// When waits that come to `waited` are over.
+    const fn of(waited: Total) -> Self {
+        Self { earliest: waited.smallest, latest: waited.largest, mean: waited.mean }
+    }
+
+    /// When attempt `attempt` is given up, since it was sent.
+    fn patience(timeout: &AttemptTimeout, attempt: u32) -> Self {
+        let grown = |span| {
+            let after = Distribution::constant(span);
+            AttemptTimeout { after, ..timeout.clone() }.longest(attempt)
+        };
+        let after = &timeout.after;
+        Self {
+            earliest: grown(after.smallest()),
+            latest: grown(after.largest().unwrap_or(Duration::MAX)),
+            mean: grown(after.mean()),
+        }
+    }
+}
+
+/// What one call does while a service is down, if nothing but its own policy stops it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outage {
+    /// When each attempt is sent, since the first; those listed may still be cut by a breaker or a
+    /// budget, which other calls drain.
+    pub attempts: Vec<Sent>,
+    /// When the call ends at the latest; `None`: never, or nobody can tell.
+    pub ends_by: Option<Duration>,
+    /// Why it ends.
+    pub ends: End,
+}
+
+/// When an attempt is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sent {
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// When.
+    pub at: Moment,
+    /// Is it sent whatever the draws are? Otherwise the total timeout may come first.
+    pub certain: bool,
+}
+
+/// Why a call ends in an outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// All attempts are used.
+    Attempts,
+    /// The failure is not retried.
+    NotRetried,
+    /// The total timeout ends it.
+    Timeout,
+    /// The limit on the time of retries ends it.
+    Elapsed,
+    /// It goes on for ever.
+    Never,
+}
+
+/// The schedule of `policy`.
+pub fn policy_schedule(policy: &Policy) -> Schedule {
+    let attempts = attempts_per_call(policy);
+    let retries = match attempts {
+        Attempts::AtMost(n) => u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX),
+        Attempts::Unlimited => u32::MAX,
+    };
+    let rows = if retries == u32::MAX { ROWS_OF_UNLIMITED } else { retries.min(MOST_ROWS) };
+    let backoff = policy.retry.as_ref().map(|retry| &retry.backoff);
+    let of = |backoff: &Backoff| waits(backoff, rows);
+    let waits = backoff.map_or(Vec::new(), of);
+    let whole = retries <= rows;
+    // A failure of another class may have waits of its own.
+    let after = |class: Class| match backoff {
+        Some(usual) if !std::ptr::eq(usual.after(class), usual) => {
+            Cow::Owned(of(usual.after(class)))
+        }
+        _ => Cow::Borrowed(&waits),
+    };
+    let at_once = |_| Moment::default();
+    let refusing = outage(policy, &after(Class::Unavailable), whole, Class::Unavailable, at_once);
+    let hanging = match &policy.attempt_timeout {
+        Some(timeout) => {
+            let patience = |attempt| Moment::patience(timeout, attempt);
+            outage(policy, &after(Class::Timeout), whole, Class::Timeout, patience)
+        }
+        None => unanswered(policy),
+    };
+    let attempt_tree = attempt_tree(policy);
+    Schedule {
+        policy: policy.name.clone(),
+        attempts,
+        attempt_tree,
+        waits: waits.clone(),
+        whole,
+        refusing,
+        hanging,
+    }
+}
+
+/// The tree of attempts of a policy of more than one layer, a level on each line.
+pub(super) fn attempt_tree(policy: &Policy) -> Vec<String> {
+    if policy.order.len() < 2 {
+        return Vec::new();
+    }
+    AttemptTree::of(policy).to_string().lines().map(str::to_owned).collect()
+}
+
+/// The first `rows` waits.
+fn waits(backoff: &Backoff, rows: u32) -> Vec<Wait> {
+    // Nothing but what was drawn before, or from a distribution, has no closed form.
+    let exact = !backoff.remembers() && !matches!(backoff.growth, Growth::Drawn(_));
+    let mut mean_of_sum = Duration::ZERO;
+    (1..=rows)
+        .map(|retry| {
+            let (smallest, largest) = backoff.bounds(retry);
+            let (mean, median) = (backoff.mean(retry), backoff.median(retry));
+            mean_of_sum = mean_of_sum.saturating_add(mean);
+            let (least, most) = backoff.total_bounds(retry);
+            let sum = Total { smallest: least, largest: most, mean: mean_of_sum };
+            Wait { retry, wait: Spread { smallest, largest, mean, median }, sum, exact }
+        })
+        .collect()
+}
+
+/// What one call does while nothing ever answers and nobody gives an attempt up.
+fn unanswered(policy: &Policy) -> Outage {
+    let first = Sent { attempt: 1, at: Moment::default(), certain: true };
+    let cut = policy.timeout.filter(|_| policy.timeout_rule.running == Running::Cut);
+    let ends = if cut.is_some() { End::Timeout } else { End::Never };
+    Outage { attempts: vec![first], ends_by: cut, ends }
+}
+
+/// What one call does while every attempt ends with `class` after its patience.
+fn outage(
+    policy: &Policy,
+    waits: &[Wait],
+    whole: bool,
+    class: Class,
+    patience: impl Fn(u32) -> Moment,
+) -> Outage {
+    let mut attempts = vec![Sent { attempt: 1, at: Moment::default(), certain: true }];
+    let bound = policy.timeout.unwrap_or(Duration::MAX);
+    let within = |span: Duration| match policy.timeout_rule.running {
+        Running::Cut => span.min(bound),
+        Running::Finish => span,
+    };
+    let mut given_up = patience(1);
+    let mut failed = given_up;
+    let retry = policy.retry.as_ref().filter(|retry| retry.on.contains(class));
+    let Some(retry) = retry.filter(|_| failed.earliest < bound) else {
+        // An attempt that the whole call outlasts fails as its class says.
+        let ends = if failed.earliest >= bound {
+            End::Timeout
+        } else if policy.max_attempts() == Some(1) {
+            End::Attempts
+        } else {
+            End::NotRetried
+        };
+        return Outage { attempts, ends_by: Some(within(failed.latest)), ends };
+    };
+    for wait in waits {
+        let at = Moment::of(wait.sum).later(given_up);
+        if at.earliest >= bound {
+            let ends_by = match policy.timeout_rule.late_wait {
+                LateWait::Refuse => within(failed.latest),
+                LateWait::Truncate => bound,
+            };
+            return Outage { attempts, ends_by: Some(ends_by), ends: End::Timeout };
+        }
+        let mut certain = at.latest < bound || policy.timeout.is_none();
+        if let Some(limit) = retry.max_elapsed {
+            let allows = |failed, at: Duration| limit.allows(failed, at.saturating_sub(failed));
+            if !allows(failed.earliest, at.earliest) {
+                let ends_by = Some(within(failed.latest));
+                return Outage { attempts, ends_by, ends: End::Elapsed };
+            }
+            certain &= allows(failed.latest, at.latest);
+        }
+        let attempt = wait.retry + 1;
+        attempts.push(Sent { attempt, at, certain });
+        let span = patience(attempt);
+        given_up = given_up.later(span);
+        failed = at.later(span);
+    }
+    if whole || policy.max_attempts().is_some() {
+        let ends_by = Some(within(failed.latest)).filter(|by| whole && *by != Duration::MAX);
+        return Outage { attempts, ends_by, ends: End::Attempts };
+    }
+    // It goes on until its time is over.
+    let last = patience(u32::MAX).latest;
+    let elapsed = retry.max_elapsed.map(|limit| limit.after).filter(|after| *after < bound);
+    let (ends_by, ends) = match (policy.timeout, elapsed) {
+        (_, Some(after)) => {
+            let known = retry.max_elapsed.is_some_and(|limit| limit.counts_wait);
+            (known.then(|| within(after.saturating_add(last))), End::Elapsed)
+        }
+        (Some(bound), None) => (Some(within(bound.saturating_add(last))), End::Timeout),
+        (None, None) => (None, End::Never),
+    };
+    Outage { attempts, ends_by, ends }
+}

@@ -2,10 +2,10 @@
 //!
 //! Read `step` from top to bottom to follow one request; every arm leads to a method named after
 //! what it does. Requests are born and end in `life/bearing.rs`; the asking side of the road is in
-//! `life/asking.rs`, the way of an outcome back outwards in `life/settling.rs`, the answering side
-//! in `life/answering.rs` and, for what ends there unanswered, `life/losing.rs`; disturbances and
-//! what people do are in `life/control.rs`. The rules R1 to R13 of the model are marked where they
-//! are decided.
+//! `life/asking.rs`, the way of an outcome back outwards in `life/settling.rs`, the wait for the
+//! next try in `life/retrying.rs`; the answering side in `life/answering.rs` and, for what ends
+//! there unanswered, `life/losing.rs`; disturbances and what people do are in `life/control.rs`. The
+//! rules R1 to R13 of the model are marked where they are decided.
 
 mod answering;
 mod asking;
@@ -17,6 +17,7 @@ mod closing;
 mod control;
 mod holding;
 mod losing;
+mod retrying;
 mod settling;
 
 use std::collections::BTreeMap;
@@ -33,7 +34,6 @@ use crate::engine::caller::Call;
 use crate::engine::caller::Memory;
 use crate::engine::caller::Parent;
 use crate::engine::caller::Request;
-use crate::engine::caller::Strategies;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::attempt::Attempt;
@@ -47,6 +47,7 @@ use crate::engine::observe::ServiceLevel;
 use crate::engine::plan::Plan;
 use crate::engine::server::Server;
 use crate::engine::slab::Slab;
+use crate::engine::strategies::Strategies;
 use crate::engine::trigger::Agenda;
 use crate::policy::budget::Tab;
 use crate::random::Keys;

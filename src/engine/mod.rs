@@ -15,6 +15,7 @@ pub mod observe;
 mod plan;
 mod server;
 mod slab;
+mod strategies;
 mod trigger;
 mod wheel;
 

@@ -8,8 +8,10 @@
 
 /// `factor^t · tanh(√(4t))` for t ≥ 0; infinite where the power is.
 pub fn rising(factor: f64, t: f64) -> f64 {
-    // A square root is exact to the last bit everywhere; the other two are not.
-    libm::pow(factor, t) * libm::tanh((4.0 * t).sqrt())
+    // Nearly every library doubles, and a power of two is had in a third of the time.
+    let power = if factor == 2.0 { libm::exp2(t) } else { libm::pow(factor, t) };
+    // A square root is exact to the last bit everywhere; the others are not.
+    power * libm::tanh((4.0 * t).sqrt())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Circuit breakers: permits, the callers that wait behind a probe, and what the breaker is told.
 
-use crate::engine::caller::BehindOne;
 use crate::engine::caller::BehindProbe;
 use crate::engine::caller::Flag;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::engine::strategies::BehindOne;
 use crate::policy::breaker::Answer;
 use crate::policy::breaker::Breaker;
 use crate::policy::breaker::Permit;

@@ -1,12 +1,12 @@
 //! Places in bulkheads: who comes in, who waits and for how long, and how a place is given back.
 
 use crate::engine::caller::Flag;
-use crate::engine::caller::InLine;
-use crate::engine::caller::Room;
 use crate::engine::event::Kind;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::engine::strategies::InLine;
+use crate::engine::strategies::Room;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::limiter::Entry;
 use crate::policy::limiter::adaptive::Sample;

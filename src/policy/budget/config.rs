@@ -179,7 +179,7 @@ impl BudgetConfig {
         }
     }
 
-    /// Does a call keep a [`Tab`] of it?
+    /// Does a call keep a [`Tab`](crate::policy::budget::Tab) of it?
     pub const fn keeps_tabs(&self) -> bool {
         match self {
             Self::Quota(config) => {

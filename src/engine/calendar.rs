@@ -194,7 +194,8 @@ impl Calendar {
             return Some(event);
         }
         let head = self.head;
-        if head.nanos() >= bound.as_nanos() {
+        // No event lies beyond `MAX_TIME`, where `Event::NONE` does.
+        if head.nanos() >= bound.as_nanos().min(MAX_TIME) {
             return None;
         }
         let next = if head.sequence() == self.ring_head.sequence() {
@@ -363,6 +364,12 @@ mod tests {
             }
             prop_assert_eq!(calendar.next(LATEST), None);
         }
+    }
+
+    #[test]
+    fn an_empty_calendar_has_nothing_before_any_bound() {
+        let mut calendar = Calendar::new(SimTime::NEVER, 0);
+        assert_eq!(calendar.next(SimTime::NEVER), None);
     }
 
     #[test]

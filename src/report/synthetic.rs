@@ -23,7 +23,6 @@ use crate::measure::record::Series;
 use crate::measure::record::ServiceWindow;
 use crate::measure::record::Verdicts;
 use crate::policy::stack::Policy;
-use crate::policy::stack::TimeoutRule;
 use crate::random::Distribution;
 use crate::report::Material;
 use crate::scenario::model::*;
@@ -136,17 +135,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
         }],
         services,
         edges,
-        policies: vec![Policy {
-            name: "thrice".into(),
-            order: Vec::new(),
-            attempt_timeout: None,
-            timeout: None,
-            timeout_rule: TimeoutRule::DEFAULT,
-            retry: None,
-            throttle: None,
-            breaker: None,
-            bulkhead: None,
-        }],
+        policies: vec![Policy::plain("thrice")],
         triggers: (0..triggers)
             .map(|index| Trigger {
                 at: Duration::from_secs(300 + 40 * index as u64),

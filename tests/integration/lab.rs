@@ -38,6 +38,15 @@ pub(crate) fn with_trigger(mut model: Model, at_ms: u64, lasts_ms: u64, effect: 
     model
 }
 
+/// Bursts, each at its moment in milliseconds.
+pub(crate) fn bursts(of: &[(u32, u64)]) -> String {
+    let each: Vec<_> = of
+        .iter()
+        .map(|(count, at)| format!("{{ burst: {{ count: {count}, at: {at}ms }} }}"))
+        .collect();
+    format!("[{}]", each.join(", "))
+}
+
 /// The first replication under the model's own seed.
 #[track_caller]
 pub(crate) fn run(model: &Model) -> RunRecord {

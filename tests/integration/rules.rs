@@ -10,6 +10,7 @@ mod ties;
 
 use stormlab::scenario::model::Model;
 
+use crate::lab::bursts;
 use crate::lab::diary;
 use crate::lab::model;
 use crate::lab::run;
@@ -29,15 +30,6 @@ services: {{ server: {server} }}
 /// A burst at the start.
 fn burst(count: u32) -> String {
     format!("{{ burst: {{ count: {count}, at: 0s }} }}")
-}
-
-/// Bursts, each at its moment in milliseconds.
-fn bursts(of: &[(u32, u64)]) -> String {
-    let each: Vec<_> = of
-        .iter()
-        .map(|(count, at)| format!("{{ burst: {{ count: {count}, at: {at}ms }} }}"))
-        .collect();
-    format!("[{}]", each.join(", "))
 }
 
 /// Evenly ten per second from 0.1 s on: 299 in 30 s. What is shed from 2.0 s to 4.9 s is born and

@@ -8,7 +8,6 @@ use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
 use crate::policy::stack::Scoped;
-use crate::policy::stack::TimeoutRule;
 use crate::policy::timeout::Running;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Place;
@@ -38,17 +37,7 @@ pub(in crate::scenario) fn policy(
 
 /// The policy of a caller that names none.
 pub(super) fn no_policy() -> Policy {
-    Policy {
-        name: defaults::NO_POLICY.to_owned(),
-        order: Vec::new(),
-        attempt_timeout: None,
-        timeout: None,
-        timeout_rule: TimeoutRule::DEFAULT,
-        retry: None,
-        throttle: None,
-        breaker: None,
-        bulkhead: None,
-    }
+    Policy::plain(defaults::NO_POLICY)
 }
 
 fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {

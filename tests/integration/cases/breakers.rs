@@ -13,6 +13,7 @@ use stormlab::scenario::model::Effect;
 use crate::conformance::breaker::Bench;
 use crate::conformance::breaker::written;
 use crate::lab::Diary;
+use crate::lab::bursts;
 use crate::lab::diary;
 use crate::lab::model;
 use crate::lab::run;
@@ -27,14 +28,6 @@ policies: {{ p: {policy} }}
 services: {{ server: {server} }}
 "
     ))
-}
-
-fn bursts(of: &[(u32, u64)]) -> String {
-    let each: Vec<_> = of
-        .iter()
-        .map(|(count, at)| format!("{{ burst: {{ count: {count}, at: {at}ms }} }}"))
-        .collect();
-    format!("[{}]", each.join(", "))
 }
 
 /// Two of ten probes are lost: they keep their places, and the maximum time ends it.

@@ -3,9 +3,9 @@
 use stormlab::policy::outcome::Class;
 
 use super::burst;
-use super::bursts;
 use super::system;
 use crate::lab::Diary;
+use crate::lab::bursts;
 use crate::lab::diary;
 use crate::lab::model;
 

@@ -4,8 +4,8 @@ use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Model;
 use stormlab::units::Share;
 
-use super::bursts;
 use super::system;
+use crate::lab::bursts;
 use crate::lab::diary;
 use crate::lab::model;
 use crate::lab::run;

@@ -2,7 +2,7 @@
 
 use stormlab::scenario::model::Model;
 
-use super::bursts;
+use crate::lab::bursts;
 use crate::lab::diary;
 use crate::lab::model;
 

@@ -3,8 +3,8 @@
 use stormlab::scenario::model::Effect;
 
 use super::burst;
-use super::bursts;
 use super::system;
+use crate::lab::bursts;
 use crate::lab::diary;
 use crate::lab::model;
 use crate::lab::run;

@@ -101,6 +101,7 @@ fn layer_name(layer: Layer) -> &'static str {
         Layer::Bulkhead => "bulkhead",
         Layer::Timeout => "timeout",
         Layer::Retry => "retry",
+        Layer::Hedge => "hedge",
         Layer::Throttle => "throttle",
         Layer::Breaker => "breaker",
         Layer::AttemptTimeout => "attempt_timeout",

@@ -10,16 +10,7 @@ use crate::measure::record::ServiceWindow;
 use crate::measure::record::Verdicts;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Growth;
-use crate::policy::backoff::Jitter;
-use crate::policy::backoff::Rules;
-use crate::policy::hint::HintConfig;
-use crate::policy::outcome::ClassSet;
-use crate::policy::stack::AttemptTimeout;
-use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
-use crate::policy::stack::Retry;
-use crate::policy::stack::TimeoutRule;
-use crate::policy::stack::TimeoutScope;
 use crate::random::Distribution;
 use crate::scenario::model::*;
 use crate::stats::histogram::Histogram;
@@ -88,32 +79,11 @@ pub(crate) fn model() -> Model {
             policy: 0,
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
         }],
-        policies: vec![Policy {
-            name: "thrice".into(),
-            order: vec![Layer::Retry, Layer::AttemptTimeout],
-            attempt_timeout: Some(AttemptTimeout::new(
-                Distribution::constant(seconds(1)),
-                TimeoutScope::Attempt,
-            )),
-            timeout: None,
-            timeout_rule: TimeoutRule::DEFAULT,
-            retry: Some(Retry {
-                max_attempts: Some(3),
-                backoff: Backoff {
-                    growth: Growth::Constant(seconds(2)),
-                    cap: Duration::MAX,
-                    jitter: Jitter::None,
-                    rules: Rules::PLAIN,
-                },
-                on: ClassSet::TRANSIENT,
-                hint: HintConfig::IGNORE,
-                budget: None,
-                max_elapsed: None,
-            }),
-            throttle: None,
-            breaker: None,
-            bulkhead: None,
-        }],
+        policies: vec![
+            Policy::plain("thrice")
+                .with_attempt_timeout(seconds(1))
+                .with_retry(3, Backoff { growth: Growth::Constant(seconds(2)), ..Backoff::NONE }),
+        ],
         triggers: vec![Trigger { at: seconds(100), lasts: seconds(10), effect: Effect::Refuse(0) }],
         operator: Vec::new(),
     }

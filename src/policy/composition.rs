@@ -31,8 +31,13 @@ pub enum AttemptTree {
 impl AttemptTree {
     /// The tree of a policy.
     pub fn of(policy: &Policy) -> Self {
-        policy.order.iter().rev().fold(Self::Attempt, |inside, layer| match layer {
+        let innermost = policy.inner.as_deref().map_or(Self::Attempt, Self::of);
+        policy.order.iter().rev().fold(innermost, |inside, layer| match layer {
             Layer::Retry => inside.retried(policy.max_attempts()),
+            Layer::Hedge => match &policy.hedge {
+                Some(hedge) => inside.hedged(hedge.config.max_attempts),
+                None => inside,
+            },
             layer => Self::Around(*layer, Box::new(inside)),
         })
     }
@@ -73,6 +78,7 @@ impl AttemptTree {
                 Layer::Bulkhead => "bulkhead",
                 Layer::Timeout => "timeout",
                 Layer::Retry => "retry",
+                Layer::Hedge => "hedge",
                 Layer::Throttle => "throttle",
                 Layer::Breaker => "breaker",
                 Layer::AttemptTimeout => "attempt timeout",

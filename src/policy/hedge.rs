@@ -23,6 +23,7 @@ mod tests;
 
 use serde::Serialize;
 
+use crate::policy::hedge::latency::PercentileConfig;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
 use crate::units::Duration;
@@ -37,6 +38,9 @@ pub enum HedgeDelay {
     OnFailure,
     /// When an attempt has been out for its own timeout, and the back-off of a retry has passed.
     OnTimeout(Duration),
+    /// So long after the last one was sent as a share of recent answers took at most; before that
+    /// is known, nothing is sent.
+    AtPercentile(PercentileConfig),
 }
 
 /// The settings of hedging.
@@ -97,10 +101,12 @@ impl HedgeConfig {
 
     /// How long the timer runs that starts with the sending of an attempt; `None`: there is none.
     /// `backoff` is the wait before a retry, where hedging goes by attempt timeouts.
-    pub const fn timer(&self, backoff: Duration) -> Option<Duration> {
+    /// `late` is the latency of a late answer, where hedging goes by percentiles and it is known.
+    pub const fn timer(&self, backoff: Duration, late: Option<Duration>) -> Option<Duration> {
         match self.delay {
             HedgeDelay::After(delay) => Some(delay),
             HedgeDelay::OnTimeout(timeout) => Some(timeout.saturating_add(backoff)),
+            HedgeDelay::AtPercentile(_) => late,
             HedgeDelay::OnFailure => None,
         }
     }

@@ -9,6 +9,8 @@ use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+pub use crate::policy::hedge::HedgeConfig;
+pub use crate::policy::hedge::HedgeDelay;
 use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
@@ -29,6 +31,8 @@ pub enum Layer {
     Timeout,
     /// Further attempts after a failure.
     Retry,
+    /// Further attempts beside those that are out. Layers inside it see each of them.
+    Hedge,
     /// What a caller keeps from the server on its own account.
     Throttle,
     /// The circuit breaker.
@@ -38,10 +42,11 @@ pub enum Layer {
 }
 
 /// The order in which the layers are asked when a policy does not say, outermost first.
-pub const DEFAULT_ORDER: [Layer; 6] = [
+pub const DEFAULT_ORDER: [Layer; 7] = [
     Layer::Bulkhead,
     Layer::Timeout,
     Layer::Retry,
+    Layer::Hedge,
     Layer::Throttle,
     Layer::Breaker,
     Layer::AttemptTimeout,
@@ -129,6 +134,22 @@ pub struct Retry {
     pub max_elapsed: Option<ElapsedLimit>,
 }
 
+/// When and how often an attempt gets company.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hedging {
+    /// When the next attempt is sent, how many there are at most, and what they may make good.
+    pub config: HedgeConfig,
+    /// The wait between an attempt's own timeout or failure and the next attempt, where the delay
+    /// is [`HedgeDelay::OnTimeout`]; nothing otherwise.
+    pub backoff: Backoff,
+    /// Are servers obeyed that say when to come again, or never? (gRPC's push-back.)
+    pub obeys_hints: bool,
+    /// What further attempts may cost in all.
+    pub budget: Option<Scoped<BudgetConfig>>,
+    /// Whose calls share what is known of latencies, where the delay is a percentile of them.
+    pub per: Scope,
+}
+
 /// The policy of a caller: each strategy at most once, and the order in which they are asked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Policy {
@@ -145,12 +166,19 @@ pub struct Policy {
     pub timeout_rule: TimeoutRule,
     /// Further attempts.
     pub retry: Option<Retry>,
+    /// Further attempts side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hedge: Option<Hedging>,
     /// The client-side throttle.
     pub throttle: Option<Scoped<ThrottleConfig>>,
     /// The circuit breaker.
     pub breaker: Option<Scoped<BreakerConfig>>,
     /// The bulkhead.
     pub bulkhead: Option<Scoped<BulkheadConfig>>,
+    /// Another policy inside this one: each attempt of this one is a call under that one, as where
+    /// a retry stands around an SDK that already retries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner: Option<Box<Self>>,
 }
 
 impl Policy {
@@ -163,9 +191,11 @@ impl Policy {
             timeout: None,
             timeout_rule: TimeoutRule::DEFAULT,
             retry: None,
+            hedge: None,
             throttle: None,
             breaker: None,
             bulkhead: None,
+            inner: None,
         }
     }
 
@@ -208,6 +238,26 @@ impl Policy {
         self
     }
 
+    /// With further attempts side by side, without a budget.
+    #[must_use]
+    pub fn with_hedge(mut self, config: HedgeConfig) -> Self {
+        self.hedge = Some(Hedging {
+            config,
+            backoff: Backoff::NONE,
+            obeys_hints: false,
+            budget: None,
+            per: Scope::DEFAULT,
+        });
+        self.in_default_order()
+    }
+
+    /// With another policy inside this one.
+    #[must_use]
+    pub fn around(mut self, inner: Self) -> Self {
+        self.inner = Some(Box::new(inner));
+        self
+    }
+
     /// With a client-side throttle, one for each caller and target.
     #[must_use]
     pub fn with_throttle(mut self, config: ThrottleConfig) -> Self {
@@ -235,6 +285,7 @@ impl Policy {
             Layer::Bulkhead => self.bulkhead.is_some(),
             Layer::Timeout => self.timeout.is_some(),
             Layer::Retry => self.retry.is_some(),
+            Layer::Hedge => self.hedge.is_some(),
             Layer::Throttle => self.throttle.is_some(),
             Layer::Breaker => self.breaker.is_some(),
             Layer::AttemptTimeout => self.attempt_timeout.is_some(),

@@ -122,6 +122,7 @@ impl<'p, O: Observer> Life<'p, O> {
                     Answer::Refused => return self.reject(slot, index, Class::BreakerOpen),
                     Answer::Wait(_) => return false,
                 },
+                Layer::Hedge => {}
                 // Innermost of all: its time runs from when the attempt is sent.
                 Layer::AttemptTimeout => {}
             }

@@ -92,6 +92,7 @@ impl<'p, O: Observer> Life<'p, O> {
                     self.take_back_timer(edge, timer);
                 }
                 Layer::Breaker => self.settle_breaker(slot, outcome),
+                Layer::Hedge => {}
                 Layer::Throttle => self.settle_throttle(slot, edge, outcome),
                 Layer::Retry => {
                     let decision = self.decide(slot, edge, outcome);
@@ -205,6 +206,7 @@ impl<'p, O: Observer> Life<'p, O> {
                 Layer::AttemptTimeout => self.calls[slot].timer = 0,
                 Layer::Timeout => self.memories[slot as usize].timer = 0,
                 Layer::Breaker => self.leave_breaker(slot),
+                Layer::Hedge => {}
                 Layer::Throttle => self.calls[slot].timer = 0,
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {

@@ -8,6 +8,8 @@
 //! Source: Finagle `BackupRequestFilter`: sends after the (1 − extra load) percentile, and pays
 //! from a budget of that share. By its documentation.
 
+use serde::Serialize;
+
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -16,7 +18,7 @@ const FINE: u64 = 8;
 const CELLS: usize = 62 * FINE as usize;
 
 /// The settings of a percentile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PercentileConfig {
     /// Which, in thousandths: 950 is the 95th percentile.
     pub per_mille: u32,

@@ -15,7 +15,7 @@ fn config(delay: HedgeDelay, max_attempts: u32) -> HedgeConfig {
 fn a_slow_first_attempt_gets_company_and_the_first_answer_wins() {
     let config = config(HedgeDelay::After(MS(200)), 3);
     let mut hedge = config.start();
-    assert_eq!((hedge.sent(), config.timer(MS(7))), (1, Some(MS(200))));
+    assert_eq!((hedge.sent(), config.timer(MS(7), None)), (1, Some(MS(200))));
     assert!(hedge.due(&config) && hedge.due(&config) && !hedge.due(&config));
     assert_eq!((hedge.sent(), hedge.out()), (3, 3));
     assert_eq!(hedge.settle(&config, Ok(()), PushBack::None), Next::Over(Ok(())));
@@ -25,7 +25,7 @@ fn a_slow_first_attempt_gets_company_and_the_first_answer_wins() {
 #[test]
 fn a_failure_sends_the_next_and_a_fatal_one_ends_the_call() {
     let config = config(HedgeDelay::OnFailure, 3);
-    assert_eq!(config.timer(MS(7)), None);
+    assert_eq!(config.timer(MS(7), None), None);
     let mut hedge = config.start();
     let failed = Err(Class::Unavailable);
     assert_eq!(hedge.settle(&config, failed, PushBack::None), Next::Send);
@@ -49,7 +49,7 @@ fn push_back_delays_the_next_or_stops_all_further_ones() {
 #[test]
 fn a_hedge_on_timeout_waits_for_the_back_off_as_well() {
     let config = config(HedgeDelay::OnTimeout(MS(200)), 3);
-    assert_eq!(config.timer(MS(13)), Some(MS(213)));
+    assert_eq!(config.timer(MS(13), None), Some(MS(213)));
 }
 
 /// C99: without a delay everything is sent at once, and the load is five times as high always.

@@ -97,6 +97,7 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             ),
             None => "retry".into(),
         },
+        Layer::Hedge => "hedge".into(),
         Layer::Throttle => match &policy.throttle {
             Some(it) => format!("throttle per {}: {}", it.per, guards::throttle(&it.config)),
             None => "throttle".into(),

@@ -56,9 +56,11 @@ fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {
         timeout: written.timeout.map(|timeout| timeout.value),
         timeout_rule: written.timeout_rule,
         retry: written.retry.as_ref().map(|retry| meant_retry(retry, problems)),
+        hedge: None,
         throttle: written.throttle,
         breaker: written.breaker,
         bulkhead: written.bulkhead,
+        inner: None,
     };
     policy.order = order(written, &policy, name.place, problems);
     fitting(written, &policy, name.place, problems);
@@ -127,14 +129,7 @@ fn order(
     place: Place,
     problems: &mut Problems,
 ) -> Vec<Layer> {
-    let is_set = |layer: &Layer| match layer {
-        Layer::Bulkhead => policy.bulkhead.is_some(),
-        Layer::Timeout => policy.timeout.is_some(),
-        Layer::Retry => policy.retry.is_some(),
-        Layer::Throttle => policy.throttle.is_some(),
-        Layer::Breaker => policy.breaker.is_some(),
-        Layer::AttemptTimeout => policy.attempt_timeout.is_some(),
-    };
+    let is_set = |layer: &Layer| policy.has(*layer);
     let Some(order) = &written.order else {
         return DEFAULT_ORDER.into_iter().filter(is_set).collect();
     };
@@ -181,6 +176,7 @@ fn word(layer: Layer) -> &'static str {
         Layer::Bulkhead => "bulkhead",
         Layer::Timeout => "timeout",
         Layer::Retry => "retry",
+        Layer::Hedge => "hedge",
         Layer::Throttle => "throttle",
         Layer::Breaker => "breaker",
         Layer::AttemptTimeout => "attempt_timeout",

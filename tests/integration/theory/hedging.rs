@@ -28,7 +28,7 @@ fn r_32_a_hedge_after_the_95th_percentile() {
     for request in 0..REQUESTS {
         let mut hedge = config.start();
         let mut answer = service(request, 1);
-        let timer = config.timer(Duration::ZERO).expect("a timer");
+        let timer = config.timer(Duration::ZERO, None).expect("a timer");
         if timer < answer && hedge.due(&config) {
             answer = answer.min(timer.saturating_add(service(request, hedge.sent())));
         }

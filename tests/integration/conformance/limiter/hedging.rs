@@ -55,7 +55,7 @@ fn replay(
         out.push((now + answer.after_ms, answer));
     };
     let timer = |now: u64| {
-        let wait = config.timer(Duration::from_millis(backoff_ms))?;
+        let wait = config.timer(Duration::from_millis(backoff_ms), None)?;
         Some(now + wait.as_nanos() / 1_000_000)
     };
     let mut hedge: Hedge = config.start();

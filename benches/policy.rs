@@ -27,8 +27,6 @@ use stormlab::policy::limiter::adaptive::aimd::AimdConfig;
 use stormlab::policy::limiter::adaptive::gradient::Gradient2Config;
 use stormlab::policy::limiter::adaptive::gradient::GradientConfig;
 use stormlab::policy::limiter::adaptive::vegas::VegasConfig;
-use stormlab::policy::limiter::rate::TokenBucket;
-use stormlab::policy::limiter::rate::TokenBucketConfig;
 use stormlab::policy::outcome::Class;
 use stormlab::policy::outcome::ClassSet;
 use stormlab::policy::shedding::CoDelConfig;
@@ -101,11 +99,12 @@ const BUDGETS: [&str; 11] = [
     "counter: { limit: 3, ttl: 1h }",
 ];
 /// What can be written under `throttle`.
-const THROTTLES: [&str; 4] = [
+const THROTTLES: [&str; 5] = [
     "adaptive: { k: 2, window: 2min }",
     "admission: { threshold: 95%, window: 30s }",
     "cubic: { throttled: [rate_limited] }",
     "rate: { rate: 100/s, burst: 5, when_empty: reject }",
+    "fixed_window: { limit: 50, period: 100ms, max_wait: 1s }",
 ];
 /// What can be written under `breaker`.
 const BREAKERS: [&str; 9] = [
@@ -217,20 +216,13 @@ fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
             limit.limit()
         });
     }
-    let (interval, max_wait) = (Duration::from_millis(1), Duration::ZERO);
-    let config = TokenBucketConfig { interval, burst: 10, max_wait };
-    let (mut bucket, mut now) = (TokenBucket::default(), 0);
-    decide(group, "rate, token bucket: acquire", || {
-        now += 900_000;
-        bucket.acquire(&config, SimTime::from_nanos(black_box(now)))
-    });
     let delay = HedgeDelay::After(Duration::from_millis(200));
     let config = HedgeConfig { delay, max_attempts: 2, on: ClassSet::TRANSIENT };
     decide(group, "hedge: start, due and settle", || {
         let mut hedge = black_box(Hedge::START);
         (hedge.due(&config), hedge.settle(&config, Ok(()), PushBack::None))
     });
-    let (config, mut standing) = (CoDelConfig::DEFAULT, Standing::default());
+    let (config, mut standing, mut now) = (CoDelConfig::DEFAULT, Standing::default(), 0);
     standing.fill(SimTime::ZERO);
     decide(group, "CoDel: is it stale?", || {
         now += 900_000;

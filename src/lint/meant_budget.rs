@@ -238,6 +238,12 @@ pub(super) fn throttle(out: &mut Lines, it: &Scoped<ThrottleConfig>) {
             out.open(3, "rate");
             rate(out, 4, &config, "reject");
         }
+        ThrottleConfig::FixedWindow(config) => {
+            out.open(3, "fixed_window");
+            out.put(4, "limit", config.limit);
+            out.put(4, "period", config.period);
+            out.put_or(4, "max_wait", (config.max_wait, Duration::ZERO), config.max_wait);
+        }
     }
     out.put(4, "per", it.per);
 }

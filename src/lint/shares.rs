@@ -42,6 +42,9 @@ pub(super) fn instances(model: &Model, policy: PolicyId) -> Vec<Instances> {
             ThrottleConfig::Rate(rate) => {
                 Some(count as f64 * f64::from(rate.milli_per_s) / 1_000.0)
             }
+            ThrottleConfig::FixedWindow(window) => {
+                Some(count as f64 * f64::from(window.limit) / window.period.as_secs_f64())
+            }
             _ => None,
         };
         all.push(Instances { strategy: "throttle", per: throttle.per, count, sum });

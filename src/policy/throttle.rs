@@ -2,7 +2,8 @@
 //!
 //! A retry budget bounds what failures add. A throttle stands in front of *every* attempt, first
 //! ones included: either it turns some away at once, by the share the server lets it see
-//! ([`adaptive`], [`admission`]), or it holds them back until they may go ([`cubic`], [`rate`]).
+//! ([`adaptive`], [`admission`]), or it holds them back until they may go ([`cubic`], [`rate`],
+//! [`fixed_window`]).
 //! What is turned away fails with [`Class::Throttled`], which is retried only where it is named.
 //!
 //! Where it stands in the order decides what it sees: inside `retry` attempts (the default),
@@ -14,6 +15,7 @@
 pub mod adaptive;
 pub mod admission;
 pub mod cubic;
+pub mod fixed_window;
 pub mod rate;
 pub(in crate::policy) mod tally;
 
@@ -27,6 +29,8 @@ use crate::policy::outcome::ClassSet;
 use crate::policy::throttle::adaptive::AdaptiveConfig;
 use crate::policy::throttle::admission::AdmissionConfig;
 use crate::policy::throttle::cubic::Cubic;
+use crate::policy::throttle::fixed_window::FixedWindow;
+use crate::policy::throttle::fixed_window::FixedWindowConfig;
 use crate::policy::throttle::rate::RateBucket;
 use crate::policy::throttle::rate::RateConfig;
 use crate::policy::throttle::tally::Tally;
@@ -49,6 +53,8 @@ pub enum ThrottleConfig {
     },
     /// A steady rate.
     Rate(RateConfig),
+    /// So many for each cycle of time (resilience4j).
+    FixedWindow(FixedWindowConfig),
 }
 
 /// What a throttle says.
@@ -74,6 +80,7 @@ enum State {
     Tally(Box<Tally>),
     Cubic(Box<Cubic>),
     Rate(RateBucket),
+    FixedWindow(FixedWindow),
 }
 
 impl ThrottleConfig {
@@ -83,6 +90,7 @@ impl ThrottleConfig {
             Self::Adaptive(_) | Self::Admission(_) => State::Tally(Box::new(Tally::NEW)),
             Self::Cubic { .. } => State::Cubic(Box::new(Cubic::new(now))),
             Self::Rate(config) => State::Rate(config.start(now)),
+            Self::FixedWindow(config) => State::FixedWindow(config.start()),
         })
     }
 
@@ -119,11 +127,12 @@ impl Throttle {
             (State::Cubic(cubic), ThrottleConfig::Cubic { .. }) => {
                 cubic.acquire(now).map_or(Passage::Pass, Passage::AskAfter)
             }
-            (State::Rate(bucket), ThrottleConfig::Rate(config)) => match bucket.take(config, now) {
-                None => Passage::Reject,
-                Some(Duration::ZERO) => Passage::Pass,
-                Some(wait) => Passage::After(wait),
-            },
+            (State::Rate(bucket), ThrottleConfig::Rate(config)) => {
+                granted(bucket.take(config, now))
+            }
+            (State::FixedWindow(window), ThrottleConfig::FixedWindow(config)) => {
+                granted(window.take(config, now))
+            }
             _ => {
                 *self = config.start(now);
                 self.ask(config, now, draw, retry)
@@ -148,5 +157,14 @@ impl Throttle {
             }
             _ => {}
         }
+    }
+}
+
+/// What a permit with a wait, or none, means for who asks.
+fn granted(wait: Option<Duration>) -> Passage {
+    match wait {
+        None => Passage::Reject,
+        Some(Duration::ZERO) => Passage::Pass,
+        Some(wait) => Passage::After(wait),
     }
 }

@@ -137,6 +137,13 @@ pub(crate) fn throttle(it: &ThrottleConfig) -> String {
             format!("a rate that falls by 30% after {} and recovers", classes(*throttled))
         }
         ThrottleConfig::Rate(it) => rate(it),
+        ThrottleConfig::FixedWindow(it) => {
+            let wait = match it.max_wait {
+                Duration::ZERO => "nobody waits for the next".to_owned(),
+                wait => format!("others wait for a later one, up to {}", span(wait)),
+            };
+            format!("{} in each {}; {wait}", it.limit, span(it.period))
+        }
     }
 }
 
@@ -252,6 +259,7 @@ pub(crate) fn limiter(policy: &Policy) -> String {
         ThrottleConfig::Admission(_) => "admission by success".to_owned(),
         ThrottleConfig::Cubic { .. } => "cubic rate".to_owned(),
         ThrottleConfig::Rate(it) => format!("{}/s", tokens(it.milli_per_s)),
+        ThrottleConfig::FixedWindow(it) => format!("{} per {}", it.limit, span(it.period)),
     }));
     all.extend(policy.breaker.as_ref().map(|it| match it.config.trip {
         Trip::Consecutive(failures) | Trip::Row { failures, .. } => {

@@ -9,16 +9,19 @@ use crate::policy::throttle::adaptive::AdaptiveConfig;
 use crate::policy::throttle::adaptive::Asks;
 use crate::policy::throttle::adaptive::Counted;
 use crate::policy::throttle::admission::AdmissionConfig;
+use crate::policy::throttle::fixed_window::FixedWindowConfig;
 use crate::policy::throttle::rate::WhenEmpty;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::amounts::read_rate;
 use crate::scenario::file::amounts::span_or_unlimited;
+use crate::scenario::file::policies::MOST_CALLS;
 use crate::scenario::file::policies::read_classes;
 use crate::scenario::file::policies::read_per;
 use crate::scenario::node::Node;
 use crate::scenario::reader;
+use crate::units::Duration;
 use crate::units::Share;
 
 const COUNTED: [(&str, Counted); 2] = [("asked", Counted::Asked), ("answered", Counted::Answered)];
@@ -35,12 +38,14 @@ pub(super) fn read_throttle(
     problems: &mut Problems,
 ) -> Option<Scoped<ThrottleConfig>> {
     let mut fields = Fields::open(node, "`throttle`", problems)?;
-    let chosen = fields.choose(&["adaptive", "admission", "cubic", "rate"], problems);
+    let chosen =
+        fields.choose(&["adaptive", "admission", "cubic", "rate", "fixed_window"], problems);
     fields.close(problems);
     let (config, per) = match chosen? {
         ("adaptive", node) => read_adaptive(node, problems),
         ("admission", node) => read_admission(node, problems),
         ("cubic", node) => read_cubic(node, problems),
+        ("fixed_window", node) => read_fixed_window(node, problems),
         (_, node) => {
             let (rate, per) = read_rate(node, "a throttle's `rate`", &WHEN_EMPTY, problems)?;
             Some((ThrottleConfig::Rate(rate), per))
@@ -114,4 +119,21 @@ fn read_cubic(node: &Node, problems: &mut Problems) -> Read {
     fields.close(problems);
     let throttled = throttled.map_or(ClassSet::of(&[Class::RateLimited]), |it| it.value);
     Some((ThrottleConfig::Cubic { throttled }, per.map(|per| per.value)))
+}
+
+fn read_fixed_window(node: &Node, problems: &mut Problems) -> Read {
+    let mut fields = Fields::open(node, "`fixed_window`", problems)?;
+    let help = "how many may begin in each `period`";
+    let limit = fields.need("limit", help, problems, reader::count(1, MOST_CALLS));
+    let help = "the length of one cycle";
+    let period = fields.need("period", help, problems, reader::positive_span);
+    let max_wait = fields.get("max_wait", problems, reader::span);
+    let per = fields.get("per", problems, read_per);
+    fields.close(problems);
+    let config = FixedWindowConfig {
+        limit: limit?.value,
+        period: period?.value,
+        max_wait: max_wait.map_or(Duration::ZERO, |wait| wait.value),
+    };
+    Some((ThrottleConfig::FixedWindow(config), per.map(|per| per.value)))
 }

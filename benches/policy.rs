@@ -24,6 +24,7 @@ use stormlab::policy::limiter::BulkheadConfig;
 use stormlab::policy::limiter::adaptive::AdaptiveConfig;
 use stormlab::policy::limiter::adaptive::Sample;
 use stormlab::policy::limiter::adaptive::aimd::AimdConfig;
+use stormlab::policy::limiter::adaptive::envoy::EnvoyGradientConfig;
 use stormlab::policy::limiter::adaptive::gradient::Gradient2Config;
 use stormlab::policy::limiter::adaptive::gradient::GradientConfig;
 use stormlab::policy::limiter::adaptive::vegas::VegasConfig;
@@ -207,12 +208,15 @@ fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
         ("Vegas", AdaptiveConfig::Vegas(VegasConfig::DEFAULT)),
         ("gradient", AdaptiveConfig::Gradient(GradientConfig::DEFAULT)),
         ("second gradient", AdaptiveConfig::Gradient2(Gradient2Config::DEFAULT)),
+        ("least round trip", AdaptiveConfig::MinRtt(EnvoyGradientConfig::DEFAULT)),
     ] {
-        let (mut limit, mut nanos) = (config.start(half), 0);
+        let (mut limit, mut nanos, mut now) = (config.start(half), 0, 0);
         decide(group, &format!("adaptive limit, {name}: a sample"), || {
             nanos = (nanos + 7_777_777) % 50_000_000;
             let rtt = Duration::from_nanos(black_box(nanos));
-            limit.update(&config, Sample { rtt, in_flight: 100, dropped: false }, half);
+            let sample = Sample { rtt, in_flight: 100, dropped: false };
+            now += 1_000_000;
+            limit.update(&config, SimTime::from_nanos(now), sample, half);
             limit.limit()
         });
     }

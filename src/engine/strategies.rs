@@ -17,6 +17,7 @@ use crate::policy::hedge::latency::Percentile;
 use crate::policy::limiter::Bulkhead;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::limiter::adaptive::Adaptive;
+use crate::policy::limiter::adaptive::window::Window;
 use crate::policy::limiter::bulkhead::Line;
 use crate::policy::throttle::Throttle;
 use crate::policy::throttle::ThrottleConfig;
@@ -49,6 +50,8 @@ pub(super) struct Room {
     pub(super) line: VecDeque<InLine>,
     /// Its limit, where that adapts and has begun to.
     pub(super) adaptive: Option<Adaptive>,
+    /// The requests of which it has not heard yet, where it hears of many at once.
+    pub(super) window: Window,
 }
 
 impl Room {

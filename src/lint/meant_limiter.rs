@@ -10,11 +10,18 @@ use crate::scenario::defaults;
 use crate::units::Duration;
 
 pub(super) fn bulkhead(out: &mut Lines, it: &Scoped<BulkheadConfig>) {
-    let BulkheadConfig { limit, adapts, queue, max_wait, line, abandoned } = it.config;
+    let BulkheadConfig { limit, adapts, samples, queue, max_wait, line, abandoned } = it.config;
     out.open(2, "bulkhead");
     match &adapts {
         None => out.put(3, "limit", limit),
         Some(adapts) => out.put(3, "limit", adaptive(adapts)),
+    }
+    if let Some(it) = samples {
+        let shown = format!(
+            "{{ shortest: {}, longest: {}, more_than: {}, ignored: {} }}",
+            it.shortest, it.longest, it.minimum, it.ignored
+        );
+        out.put(3, "samples", shown);
     }
     let shown = match queue {
         BulkheadConfig::UNLIMITED => "unlimited".to_owned(),
@@ -58,6 +65,18 @@ fn adaptive(it: &AdaptiveConfig) -> String {
             "{{ gradient2: {{ initial: {}, min: {}, max: {}, smoothing: {}, tolerance: {}, \
              queue: {}, long_window: {} }} }}",
             it.initial, it.min, it.max, it.smoothing, it.tolerance, it.queue, it.long_window
+        ),
+        AdaptiveConfig::MinRtt(it) => format!(
+            "{{ min_rtt: {{ min: {}, max: {}, buffer: {}, percentile: {}, update_interval: {}, \
+             interval: {}, jitter: {}, requests: {} }} }}",
+            it.min,
+            it.max,
+            it.buffer,
+            share(it.percentile_milli),
+            it.update_interval,
+            it.min_rtt_interval,
+            it.min_rtt_jitter,
+            it.min_rtt_requests
         ),
     }
 }

@@ -46,7 +46,11 @@ impl<'p, O: Observer> Life<'p, O> {
         let call = self.calls[slot];
         let index = bulkhead.index(self.instance_of(call.parent));
         let config = &bulkhead.config;
+        let now = self.calendar.now();
         let room = self.states[edge.states].bulkheads.get(index, Room::default);
+        if let (Some(limit), Some(adapts)) = (&mut room.adaptive, &config.adapts) {
+            limit.pass_time(adapts, now);
+        }
         let entry = room.bulkhead.enter_within(room.limit(config), config.queue);
         if entry == Entry::Queued {
             room.line.push_back(InLine { slot, key: call.key });
@@ -93,6 +97,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let dropped = match outcome {
             Ok(()) => false,
             Err(class) if DROPS.contains(class) => true,
+            Err(class) if adapts.hears_all_answers() && !class.is_local() => false,
             Err(_) => return,
         };
         if !call.state.has(Flag::PLACE) {
@@ -100,12 +105,18 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let draw = self.rare_draw(Purpose::LimitProbe, call.key, call.state.tries());
         let memory = &self.memories[slot as usize];
-        let rtt = self.calendar.now().since(memory.entered_at);
+        let now = self.calendar.now();
+        let rtt = now.since(memory.entered_at);
         let sample = Sample { rtt, in_flight: memory.in_flight, dropped };
         let index = bulkhead.index(self.instance_of(call.parent));
         let room = self.states[edge.states].bulkheads.get(index, Room::default);
+        let sample = match &bulkhead.config.samples {
+            Some(config) => room.window.add(config, now, sample),
+            None => Some(sample),
+        };
+        let Some(sample) = sample else { return };
         let limit = room.adaptive.get_or_insert_with(|| adapts.start(draw));
-        limit.update(adapts, sample, draw);
+        limit.update(adapts, now, sample, draw);
         let limit = limit.limit();
         while room.bulkhead.admit_within(limit) {
             self.called.extend(room.call_next(bulkhead.config.line, &mut self.calls));

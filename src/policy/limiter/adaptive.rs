@@ -26,6 +26,8 @@ pub mod window;
 use serde::Serialize;
 
 use crate::policy::limiter::adaptive::aimd::AimdConfig;
+use crate::policy::limiter::adaptive::envoy::EnvoyGradientConfig;
+use crate::policy::limiter::adaptive::envoy::SampledGradient;
 use crate::policy::limiter::adaptive::gradient::Gradient;
 use crate::policy::limiter::adaptive::gradient::Gradient2;
 use crate::policy::limiter::adaptive::gradient::Gradient2Config;
@@ -34,6 +36,7 @@ use crate::policy::limiter::adaptive::vegas::Vegas;
 use crate::policy::limiter::adaptive::vegas::VegasConfig;
 use crate::units::Draw;
 use crate::units::Duration;
+use crate::units::SimTime;
 
 /// What is seen of one request, or of a window of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +49,7 @@ pub struct Sample {
     pub dropped: bool,
 }
 
-/// The settings of any adaptive limit of Netflix's family.
+/// The settings of any adaptive limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdaptiveConfig {
@@ -58,10 +61,12 @@ pub enum AdaptiveConfig {
     Gradient(GradientConfig),
     /// By the long-term round-trip time.
     Gradient2(Gradient2Config),
+    /// By the round-trip time that is measured under the least limit.
+    MinRtt(EnvoyGradientConfig),
 }
 
 /// The state of an adaptive limit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Adaptive {
     /// The limit of [`aimd`].
     Aimd(u32),
@@ -71,6 +76,8 @@ pub enum Adaptive {
     Gradient(Gradient),
     /// Of [`gradient`], second.
     Gradient2(Gradient2),
+    /// Of [`envoy`].
+    MinRtt(SampledGradient),
 }
 
 impl AdaptiveConfig {
@@ -81,6 +88,7 @@ impl AdaptiveConfig {
             Self::Vegas(config) => Adaptive::Vegas(config.start(draw)),
             Self::Gradient(config) => Adaptive::Gradient(config.start(draw)),
             Self::Gradient2(config) => Adaptive::Gradient2(config.start()),
+            Self::MinRtt(config) => Adaptive::MinRtt(SampledGradient::new(config)),
         }
     }
 
@@ -91,13 +99,19 @@ impl AdaptiveConfig {
             Self::Vegas(config) => config.initial,
             Self::Gradient(config) => config.initial,
             Self::Gradient2(config) => config.initial,
+            Self::MinRtt(config) => config.min,
         }
+    }
+
+    /// Is an answer that is neither good nor a sign of load a sample as well?
+    pub const fn hears_all_answers(&self) -> bool {
+        matches!(self, Self::MinRtt(_))
     }
 }
 
 impl Adaptive {
     /// A sample comes in. Without effect under settings of another kind.
-    pub fn update(&mut self, config: &AdaptiveConfig, sample: Sample, draw: Draw) {
+    pub fn update(&mut self, config: &AdaptiveConfig, now: SimTime, sample: Sample, draw: Draw) {
         match (self, config) {
             (Self::Aimd(limit), AdaptiveConfig::Aimd(config)) => {
                 *limit = config.next(*limit, sample);
@@ -111,7 +125,17 @@ impl Adaptive {
             (Self::Gradient2(state), AdaptiveConfig::Gradient2(config)) => {
                 state.update(config, sample);
             }
+            (Self::MinRtt(state), AdaptiveConfig::MinRtt(config)) => {
+                state.record(config, now, sample.rtt, draw);
+            }
             _ => {}
+        }
+    }
+
+    /// What follows from the passing of time alone.
+    pub fn pass_time(&mut self, config: &AdaptiveConfig, now: SimTime) {
+        if let (Self::MinRtt(state), AdaptiveConfig::MinRtt(config)) = (self, config) {
+            state.pass_time(config, now);
         }
     }
 
@@ -122,6 +146,7 @@ impl Adaptive {
             Self::Vegas(state) => state.limit(),
             Self::Gradient(state) => state.limit(),
             Self::Gradient2(state) => state.limit(),
+            Self::MinRtt(state) => state.limit().max(1),
         }
     }
 }

@@ -20,6 +20,7 @@
 use serde::Serialize;
 
 use crate::policy::limiter::adaptive::AdaptiveConfig;
+use crate::policy::limiter::adaptive::window::WindowConfig;
 use crate::units::Duration;
 
 /// Who of those that wait is let in next.
@@ -52,6 +53,9 @@ pub struct BulkheadConfig {
     /// How the limit moves with what is seen of the callee.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapts: Option<AdaptiveConfig>,
+    /// The limit hears of windows of requests rather than of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<WindowConfig>,
     /// How many may wait for a place; the next one is rejected at once.
     pub queue: u32,
     /// How long one may wait for a place; `Duration::MAX`: as long as it takes.
@@ -74,6 +78,7 @@ impl BulkheadConfig {
         Self {
             limit,
             adapts: None,
+            samples: None,
             queue,
             max_wait: Duration::MAX,
             line: Line::Fifo,

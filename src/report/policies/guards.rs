@@ -245,6 +245,7 @@ fn kind(it: &AdaptiveConfig) -> &'static str {
         AdaptiveConfig::Vegas(_) => "Vegas",
         AdaptiveConfig::Gradient(_) => "Gradient",
         AdaptiveConfig::Gradient2(_) => "Gradient2",
+        AdaptiveConfig::MinRtt(_) => "the least round trip",
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::limiter::adaptive::AdaptiveConfig;
 use crate::policy::limiter::adaptive::aimd::AimdConfig;
+use crate::policy::limiter::adaptive::envoy::EnvoyGradientConfig;
 use crate::policy::limiter::adaptive::gradient::Gradient2Config;
 use crate::policy::limiter::adaptive::gradient::GradientConfig;
 use crate::policy::limiter::adaptive::vegas::VegasConfig;
+use crate::policy::limiter::adaptive::window::WindowConfig;
 use crate::policy::limiter::bulkhead::Abandoned;
 use crate::policy::limiter::bulkhead::Line;
 use crate::policy::stack::Scope;
@@ -38,6 +40,7 @@ pub(super) fn read_bulkhead(
     let limit = fields.need("limit", help, problems, read_limit);
     let queue = fields.get("queue", problems, reader::count_or_unlimited(0, MOST_CALLS));
     let max_wait = fields.get("max_wait", problems, reader::positive_span);
+    let samples = fields.get("samples", problems, read_samples);
     let line = fields.get("line", problems, reader::word(&LINES));
     let abandoned = fields.get("abandoned", problems, reader::word(&ABANDONED));
     let per = fields.get("per", problems, read_per);
@@ -58,9 +61,20 @@ pub(super) fn read_bulkhead(
         }
     }
     let (limit, adapts) = limit?.value;
+    if let Some(samples) = &samples
+        && adapts.is_none_or(|it| matches!(it, AdaptiveConfig::MinRtt(_)))
+    {
+        problems.push_with(
+            samples.place,
+            "`samples` is about a limit that adapts to them, and does not gather them itself",
+            "leave it out, or let `limit` be `{ aimd: {} }`, `{ vegas: {} }`, `{ gradient: {} }` or \
+             `{ gradient2: {} }`",
+        );
+    }
     let config = BulkheadConfig {
         limit,
         adapts,
+        samples: samples.map(|samples| samples.value),
         queue,
         max_wait: max_wait.map_or(Duration::MAX, |span| span.value),
         line: line.map_or(Line::Fifo, |word| word.value),
@@ -69,20 +83,22 @@ pub(super) fn read_bulkhead(
     Some(Scoped { config, per: per.map_or(Scope::DEFAULT, |per| per.value) })
 }
 
-/// A number, or `{ aimd: … }`, `{ vegas: … }`, `{ gradient: … }`, `{ gradient2: … }`.
+/// A number, or `{ aimd: … }`, `{ vegas: … }`, `{ gradient: … }`, `{ gradient2: … }`,
+/// `{ min_rtt: … }`.
 fn read_limit(node: &Node, problems: &mut Problems) -> Option<Limit> {
     if !matches!(node.value, Value::Map(_)) {
         return Some((reader::count(1, MOST_CALLS)(node, problems)?, None));
     }
     let mut fields = Fields::open(node, "`limit`", problems)?;
-    let chosen = fields.choose(&["aimd", "vegas", "gradient", "gradient2"], problems);
+    let chosen = fields.choose(&["aimd", "vegas", "gradient", "gradient2", "min_rtt"], problems);
     fields.close(problems);
     let (kind, node) = chosen?;
     let adapts = match kind {
         "aimd" => AdaptiveConfig::Aimd(read_aimd(node, problems)?),
         "vegas" => AdaptiveConfig::Vegas(read_vegas(node, problems)?),
         "gradient" => AdaptiveConfig::Gradient(read_gradient(node, problems)?),
-        _ => AdaptiveConfig::Gradient2(read_gradient2(node, problems)?),
+        "gradient2" => AdaptiveConfig::Gradient2(read_gradient2(node, problems)?),
+        _ => AdaptiveConfig::MinRtt(read_min_rtt(node, problems)?),
     };
     Some((adapts.initial(), Some(adapts)))
 }
@@ -199,6 +215,60 @@ fn read_gradient2(node: &Node, problems: &mut Problems) -> Option<Gradient2Confi
         tolerance: tolerance.map_or(known.tolerance, |it| it.value),
         queue: queue.map_or(known.queue, |count| count.value),
         long_window: window.map_or(known.long_window, |count| count.value),
+    })
+}
+
+fn read_min_rtt(node: &Node, problems: &mut Problems) -> Option<EnvoyGradientConfig> {
+    let mut fields = Fields::open(node, "`min_rtt`", problems)?;
+    let bounds = Bounds { initial: None, ..Bounds::read(&mut fields, true, problems) };
+    let buffer = fields.get("buffer", problems, reader::real(0.0..=100.0));
+    let percentile = share(&mut fields, "percentile", problems);
+    let update = fields.get("update_interval", problems, reader::positive_span);
+    let interval = fields.get("interval", problems, reader::positive_span);
+    let jitter = fields.get("jitter", problems, reader::share);
+    let requests = fields.get("requests", problems, reader::count(1, MOST_CALLS));
+    fields.close(problems);
+    let known = EnvoyGradientConfig::DEFAULT;
+    let min = bounds.min.map_or(known.min, |count| count.value);
+    let [_, min, max] = bounds.or([min, known.min, known.max], node.place, problems);
+    Some(EnvoyGradientConfig {
+        min,
+        max,
+        buffer: buffer.map_or(known.buffer, |it| it.value),
+        percentile_milli: percentile
+            .map_or(known.percentile_milli, |it| (it * 1_000.0 + 0.5) as u32),
+        update_interval: update.map_or(known.update_interval, |span| span.value),
+        min_rtt_interval: interval.map_or(known.min_rtt_interval, |span| span.value),
+        min_rtt_jitter: jitter.map_or(known.min_rtt_jitter, |share| share.value.get()),
+        min_rtt_requests: requests.map_or(known.min_rtt_requests, |count| count.value),
+    })
+}
+
+/// Windows of requests that a limit hears of; `{}` for Netflix's.
+fn read_samples(node: &Node, problems: &mut Problems) -> Option<WindowConfig> {
+    let mut fields = Fields::open(node, "`samples`", problems)?;
+    let shortest = fields.get("shortest", problems, reader::positive_span);
+    let longest = fields.get("longest", problems, reader::positive_span);
+    let more_than = fields.get("more_than", problems, reader::count(0, MOST_CALLS));
+    let ignored = fields.get("ignored", problems, reader::span);
+    fields.close(problems);
+    let known = WindowConfig::DEFAULT;
+    let shortest = shortest.map_or(known.shortest, |span| span.value);
+    let most = longest.as_ref().map_or(known.longest.max(shortest), |span| span.value);
+    if let Some(longest) = longest
+        && longest.value < shortest
+    {
+        problems.push_with(
+            longest.place,
+            format!("the longest window is shorter than the shortest, {shortest}"),
+            "set `longest` to `shortest` or more",
+        );
+    }
+    Some(WindowConfig {
+        shortest,
+        longest: most,
+        minimum: more_than.map_or(known.minimum, |count| count.value),
+        ignored: ignored.map_or(known.ignored, |span| span.value),
     })
 }
 

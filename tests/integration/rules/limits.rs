@@ -23,3 +23,34 @@ fn r3_a_fixed_window_lets_twice_its_limit_through_at_a_border() {
     let diary = diary(&system(&bursts(&[(3, 99), (3, 100)]), policy, QUICK));
     assert_eq!(diary.moments_ms(&["reached"]), [99.0, 99.0, 100.0, 100.0]);
 }
+
+/// Envoy's: while the least round trip is measured, by five answers, the limit is 3; the last of
+/// them comes at 60 ms. Every 100 ms from then on it is worked out anew: 3 · 1.25 + √3.75 = 5, then
+/// 5 · 1.25 + √6.25 = 8, then 13.
+#[test]
+fn r3_a_limit_by_the_least_round_trip_grows_by_its_root_while_nothing_waits() {
+    let arrivals: Vec<_> = (0..9).map(|nth| (10, 50 * nth)).collect();
+    let policy = "{ bulkhead: { limit: { min_rtt: { requests: 5 } } } }";
+    let diary = diary(&system(&bursts(&arrivals), policy, "{ workers: 99, work: 10ms }"));
+    let reached = diary.moments_ms(&["reached"]);
+    let each: Vec<_> = (0..9)
+        .map(|nth| reached.iter().filter(|at| **at == 50.0 * f64::from(nth)).count())
+        .collect();
+    assert_eq!(each, [3, 3, 3, 3, 5, 5, 8, 8, 10]);
+}
+
+/// Netflix's window: more than ten samples make one, and add one to the limit. Each by itself adds
+/// one where half of the limit was in use when it came in: the sixth and those after it.
+#[test]
+fn r3_a_limit_that_hears_of_windows_moves_once_in_each() {
+    let limits = |samples: &str| {
+        let policy = format!(
+            "{{ bulkhead: {{ limit: {{ aimd: {{ initial: 12, min: 1, max: 99 }} }}{samples} }} }}"
+        );
+        let arrivals = bursts(&[(99, 0), (99, 2_000)]);
+        let diary = diary(&system(&arrivals, &policy, "{ workers: 99, work: 10ms }"));
+        diary.moments_ms(&["reached"]).iter().filter(|at| **at == 2_000.0).count()
+    };
+    assert_eq!(limits(", samples: {}"), 13);
+    assert_eq!(limits(""), 19);
+}

@@ -6,7 +6,7 @@
 //!
 //! minRTT is measured by holding the limit at `min` for a number of requests, every so often (with
 //! jitter, so that not all hosts do it at once), and again when five windows in a row ended at
-//! `min`. Percentiles come from who drives the machine.
+//! `min`. Every answer is a sample, good or bad; what is cut off by its caller is none.
 //!
 //! Source: Envoy 1.40 `adaptive_concurrency` filter, `gradient_controller.cc`: percentile 50, at
 //! most 1,000, at least 3, buffer 25 %, 50 requests, jitter 15 %.
@@ -36,10 +36,15 @@ pub struct EnvoyGradientConfig {
     pub min_rtt_jitter: f64,
     /// Requests that a measurement takes.
     pub min_rtt_requests: u32,
+    /// Which percentile stands for a window, in thousandths.
+    pub percentile_milli: u32,
+    /// How often the limit is worked out anew.
+    pub update_interval: Duration,
 }
 
 impl EnvoyGradientConfig {
-    /// Envoy's, with the interval of 60 s of its documentation's example (it has no default).
+    /// Envoy's, with the intervals of its documentation's example, 60 s and 100 ms (it has no
+    /// defaults for them).
     pub const DEFAULT: Self = Self {
         min: 3,
         max: 1_000,
@@ -47,6 +52,8 @@ impl EnvoyGradientConfig {
         min_rtt_interval: Duration::from_secs(60),
         min_rtt_jitter: 0.15,
         min_rtt_requests: 50,
+        percentile_milli: 500,
+        update_interval: Duration::from_millis(100),
     };
 
     /// As at the start: measuring.
@@ -117,5 +124,71 @@ impl EnvoyGradient {
             self.limit = config.min;
             self.min_rtt = None;
         }
+    }
+}
+
+/// The limit with the samples that it goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampledGradient {
+    gradient: EnvoyGradient,
+    /// Round trips of the window, or of the measurement, in nanoseconds. Kept from one to the next,
+    /// so that its memory is asked for once.
+    samples: Vec<u64>,
+    /// When the window ends.
+    ends_at: SimTime,
+}
+
+impl SampledGradient {
+    /// As at the start: measuring.
+    pub const fn new(config: &EnvoyGradientConfig) -> Self {
+        Self { gradient: config.start(), samples: Vec::new(), ends_at: SimTime::NEVER }
+    }
+
+    /// How many may be under way.
+    pub const fn limit(&self) -> u32 {
+        self.gradient.limit()
+    }
+
+    /// Windows that are over by `now` end; those without a sample change nothing.
+    pub fn pass_time(&mut self, config: &EnvoyGradientConfig, now: SimTime) {
+        if self.gradient.is_measuring() || now < self.ends_at {
+            return;
+        }
+        let update = config.update_interval.as_nanos().max(1);
+        if let Some(percentile) = self.take_percentile(config) {
+            self.gradient.window_ended(config, self.ends_at, percentile);
+        }
+        let behind = now.since(self.ends_at).as_nanos() / update;
+        let steps = Duration::from_nanos(update.saturating_mul(behind + 1));
+        self.ends_at = self.ends_at + steps;
+    }
+
+    /// An answer came after `rtt`. `draw` decides when minRTT is measured again.
+    pub fn record(
+        &mut self,
+        config: &EnvoyGradientConfig,
+        now: SimTime,
+        rtt: Duration,
+        draw: Draw,
+    ) {
+        self.pass_time(config, now);
+        self.samples.push(rtt.as_nanos());
+        if self.gradient.is_measuring()
+            && self.samples.len() >= config.min_rtt_requests as usize
+            && let Some(percentile) = self.take_percentile(config)
+        {
+            self.gradient.measured(config, now, percentile, draw);
+            self.ends_at = now + config.update_interval;
+        }
+    }
+
+    /// The percentile of the samples, which are dropped.
+    fn take_percentile(&mut self, config: &EnvoyGradientConfig) -> Option<Duration> {
+        let last = self.samples.len().checked_sub(1)?;
+        let rank = last as u64 * u64::from(config.percentile_milli.min(1_000)) / 1_000;
+        let (_, percentile, _) = self.samples.select_nth_unstable(rank as usize);
+        let percentile = Duration::from_nanos(*percentile);
+        self.samples.clear();
+        Some(percentile)
     }
 }

@@ -29,7 +29,7 @@ fn limits(config: AdaptiveConfig, samples: &[Sample]) -> Vec<u32> {
     samples
         .iter()
         .map(|sample| {
-            limit.update(&config, *sample, half());
+            limit.update(&config, SimTime::ZERO, *sample, half());
             limit.limit()
         })
         .collect()
@@ -181,11 +181,15 @@ proptest! {
             (AdaptiveConfig::Vegas(VegasConfig::DEFAULT), 1, 1_000),
             (AdaptiveConfig::Gradient(GradientConfig::DEFAULT), 4, 1_000),
             (AdaptiveConfig::Gradient2(Gradient2Config::DEFAULT), 20, 200),
+            (AdaptiveConfig::MinRtt(EnvoyGradientConfig::DEFAULT), 3, 1_000),
         ] {
             let mut limit = config.start(draw);
+            let mut now = SimTime::ZERO;
             for (rtt, in_flight, dropped) in &samples {
+                now = now + MS(7);
                 let rtt = Duration::from_nanos(*rtt);
-                limit.update(&config, Sample { rtt, in_flight: *in_flight, dropped: *dropped }, draw);
+                let sample = Sample { rtt, in_flight: *in_flight, dropped: *dropped };
+                limit.update(&config, now, sample, draw);
                 prop_assert!((min..=max).contains(&limit.limit()), "{:?}", limit);
             }
         }

@@ -256,13 +256,16 @@ impl Memory {
     };
 }
 
-/// What is left to decide when a back-off is over, with the failure that it follows.
+/// What is left to decide, or to hear, when a wait is over; of a back-off with the failure that it
+/// follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pending {
     /// The budget is asked then.
     Ask(Class),
     /// It has refused; the call ends.
     Refused(Class),
+    /// A throttle has turned it away, which it hears when its wait is over.
+    Throttled,
 }
 
 #[cfg(test)]

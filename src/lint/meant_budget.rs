@@ -243,6 +243,9 @@ pub(super) fn throttle(out: &mut Lines, it: &Scoped<ThrottleConfig>) {
             out.put(4, "limit", config.limit);
             out.put(4, "period", config.period);
             out.put_or(4, "max_wait", (config.max_wait, Duration::ZERO), config.max_wait);
+            if config.refuses_after_wait {
+                out.put(4, "refuses", "after_wait");
+            }
         }
     }
     out.put(4, "per", it.per);

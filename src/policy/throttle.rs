@@ -68,6 +68,8 @@ pub enum Passage {
     AskAfter(Duration),
     /// The attempt is not made.
     Reject,
+    /// It is not made, which is told after this.
+    RejectAfter(Duration),
 }
 
 /// The state of one throttle. Its settings are passed to each question, so that they may change
@@ -131,7 +133,12 @@ impl Throttle {
                 granted(bucket.take(config, now))
             }
             (State::FixedWindow(window), ThrottleConfig::FixedWindow(config)) => {
-                granted(window.take(config, now))
+                match granted(window.take(config, now)) {
+                    Passage::Reject if config.refuses_after_wait => {
+                        Passage::RejectAfter(config.max_wait)
+                    }
+                    passage => passage,
+                }
             }
             _ => {
                 *self = config.start(now);

@@ -9,6 +9,7 @@ use crate::engine::caller::Flag;
 use crate::engine::caller::Memory;
 use crate::engine::caller::NOBODY;
 use crate::engine::caller::Parent;
+use crate::engine::caller::Pending;
 use crate::engine::event::Kind;
 use crate::engine::life::Life;
 use crate::engine::life::attempt::Attempt;
@@ -119,6 +120,11 @@ impl<'p, O: Observer> Life<'p, O> {
                         return false;
                     }
                     Passage::Reject => return self.reject(slot, index, Class::Throttled),
+                    Passage::RejectAfter(wait) => {
+                        self.memories[slot as usize].pending = Some(Pending::Throttled);
+                        self.calls[slot].timer = self.calendar.after(wait, Kind::RetryDue, slot);
+                        return false;
+                    }
                 },
                 Layer::Breaker => match self.ask_breaker(slot, edge) {
                     Answer::Granted(_) => {}

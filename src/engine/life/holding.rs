@@ -2,6 +2,7 @@
 //! given back. Permits of breakers are in `breaking.rs`, places in bulkheads in `bulkheads.rs`.
 
 use crate::engine::caller::Parent;
+use crate::engine::caller::Pending;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
@@ -209,6 +210,11 @@ impl<'p, O: Observer> Life<'p, O> {
         let call = self.calls[slot];
         let asks_again = call.edge.throttle.as_ref().is_some_and(|it| it.config.asks_again());
         let at = call.edge.position(Layer::Throttle);
+        if let Some(Pending::Throttled) = self.memories[slot as usize].pending {
+            self.memories[slot as usize].pending = None;
+            self.reject(slot, at, Class::Throttled);
+            return;
+        }
         self.walk(slot, call, if asks_again { at } else { at + 1 });
     }
 

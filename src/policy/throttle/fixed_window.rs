@@ -4,6 +4,7 @@
 //! cycle := ⌊now / period⌋;  left := min(limit, left + limit · cycles passed)
 //! left ≥ 1: at once.  Else: at the start of the first cycle whose permits are not lent yet, if
 //! that is no further off than `max_wait`.  left := left − 1
+//! otherwise refused: at once, or after sleeping `max_wait` (resilience4j's `acquirePermission`)
 //! ```
 //!
 //! Cycles are aligned to the start of time rather than to the first call, so on the border of two
@@ -27,6 +28,8 @@ pub struct FixedWindowConfig {
     pub period: Duration,
     /// The longest wait for a permit of a later cycle; zero: none.
     pub max_wait: Duration,
+    /// Who would wait longer waits that long all the same, in vain.
+    pub refuses_after_wait: bool,
 }
 
 /// A fixed window: what is left of the cycle, negative when later ones are lent already.
@@ -88,7 +91,12 @@ mod tests {
 
     fn window(limit: u32, max_wait_ms: u64) -> FixedWindowConfig {
         let period = Duration::from_millis(100);
-        FixedWindowConfig { limit, period, max_wait: Duration::from_millis(max_wait_ms) }
+        FixedWindowConfig {
+            limit,
+            period,
+            max_wait: Duration::from_millis(max_wait_ms),
+            refuses_after_wait: false,
+        }
     }
 
     /// resilience4j: two per 100 ms; who waits takes permits of the cycles to come.

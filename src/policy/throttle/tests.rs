@@ -187,7 +187,7 @@ proptest! {
                     Passage::After(wait) | Passage::AskAfter(wait) => {
                         prop_assert!(!wait.is_zero() && wait < Duration::MAX);
                     }
-                    Passage::Pass | Passage::Reject => {}
+                    Passage::Pass | Passage::Reject | Passage::RejectAfter(_) => {}
                 },
                 Step::Settle(failure) => throttle.settle(&config, now, failure),
             }

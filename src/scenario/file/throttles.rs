@@ -28,6 +28,7 @@ const COUNTED: [(&str, Counted); 2] = [("asked", Counted::Asked), ("answered", C
 const ASKS: [(&str, Asks); 2] = [("attempts", Asks::Attempts), ("retries", Asks::Retries)];
 const WHEN_EMPTY: [(&str, WhenEmpty); 2] =
     [("reject", WhenEmpty::Refuse), ("wait", WhenEmpty::Wait)];
+const REFUSES: [(&str, bool); 2] = [("at_once", false), ("after_wait", true)];
 
 /// A throttle's settings and its scope, if it gives one.
 type Read = Option<(ThrottleConfig, Option<Scope>)>;
@@ -128,12 +129,14 @@ fn read_fixed_window(node: &Node, problems: &mut Problems) -> Read {
     let help = "the length of one cycle";
     let period = fields.need("period", help, problems, reader::positive_span);
     let max_wait = fields.get("max_wait", problems, reader::span);
+    let refuses = fields.get("refuses", problems, reader::word(&REFUSES));
     let per = fields.get("per", problems, read_per);
     fields.close(problems);
     let config = FixedWindowConfig {
         limit: limit?.value,
         period: period?.value,
         max_wait: max_wait.map_or(Duration::ZERO, |wait| wait.value),
+        refuses_after_wait: refuses.is_some_and(|word| word.value),
     };
     Some((ThrottleConfig::FixedWindow(config), per.map(|per| per.value)))
 }

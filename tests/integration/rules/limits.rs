@@ -16,6 +16,16 @@ fn r3_a_fixed_window_lends_permits_of_later_cycles_up_to_the_longest_wait() {
     assert_eq!(diary.moments_ms(&["rejected", "throttled"]), [30.0, 30.0]);
 }
 
+/// resilience4j's caller sleeps all of the longest wait before it hears that it was in vain.
+#[test]
+fn r3_a_fixed_window_may_turn_away_after_the_wait() {
+    let window = "{ limit: 1, period: 100ms, max_wait: 50ms, refuses: after_wait }";
+    let policy = format!("{{ throttle: {{ fixed_window: {window} }} }}");
+    let diary = diary(&system(&bursts(&[(2, 30)]), &policy, QUICK));
+    assert_eq!(diary.moments_ms(&["reached"]), [30.0]);
+    assert_eq!(diary.moments_ms(&["rejected", "throttled"]), [80.0]);
+}
+
 /// Twice the limit begins at once at the border of two cycles: known, and imitated.
 #[test]
 fn r3_a_fixed_window_lets_twice_its_limit_through_at_a_border() {

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! minRTT is measured by holding the limit at `min` for a number of requests, every so often (with
-//! jitter, so that not all hosts do it at once), and again when five windows in a row ended at
-//! `min`. Every answer is a sample, good or bad; what is cut off by its caller is none.
+//! jitter, so that not all hosts do it at once), and again when five windows in a row began and
+//! ended at `min`. Requests sent before the measurement began are no samples of it. Every answer is a sample, good or bad; what is cut off by its caller is none.
 //!
 //! Source: Envoy 1.40 `adaptive_concurrency` filter, `gradient_controller.cc`: percentile 50, at
 //! most 1,000, at least 3, buffer 25 %, 50 requests, jitter 15 %.
@@ -106,23 +106,25 @@ impl EnvoyGradient {
         self.remeasure_at = now + config.min_rtt_interval.saturating_add(jitter);
     }
 
+    /// It is time to measure minRTT anew.
+    pub const fn measure(&mut self, config: &EnvoyGradientConfig) {
+        self.limit_before = self.limit;
+        self.limit = config.min;
+        self.min_rtt = None;
+        self.remeasure_at = SimTime::NEVER;
+    }
+
     /// A window ends; `percentile` is that of its requests.
-    pub fn window_ended(
-        &mut self,
-        config: &EnvoyGradientConfig,
-        now: SimTime,
-        percentile: Duration,
-    ) {
+    pub fn window_ended(&mut self, config: &EnvoyGradientConfig, percentile: Duration) {
         let Some(min_rtt) = self.min_rtt else { return };
         let gradient = nanos(min_rtt) * (1.0 + config.buffer) / nanos(percentile);
         let scaled = f64::from(self.limit) * gradient.clamp(0.5, 2.0);
-        let next = (scaled + scaled.sqrt()) as u32;
-        self.limit = next.min(config.max).max(config.min);
-        self.pinned = if self.limit == config.min { self.pinned + 1 } else { 0 };
-        if now >= self.remeasure_at || self.pinned >= PINNED {
-            self.limit_before = self.limit;
-            self.limit = config.min;
-            self.min_rtt = None;
+        let next = ((scaled + scaled.sqrt()) as u32).min(config.max).max(config.min);
+        let stays = self.limit == config.min && next == config.min;
+        self.pinned = if stays { self.pinned + 1 } else { 0 };
+        self.limit = next;
+        if self.pinned >= PINNED {
+            self.measure(config);
         }
     }
 }
@@ -134,14 +136,14 @@ pub struct SampledGradient {
     /// Round trips of the window, or of the measurement, in nanoseconds. Kept from one to the next,
     /// so that its memory is asked for once.
     samples: Vec<u64>,
-    /// When the window ends.
-    ends_at: SimTime,
+    /// When the window ends; while minRTT is measured: since when.
+    mark: SimTime,
 }
 
 impl SampledGradient {
     /// As at the start: measuring.
     pub const fn new(config: &EnvoyGradientConfig) -> Self {
-        Self { gradient: config.start(), samples: Vec::new(), ends_at: SimTime::NEVER }
+        Self { gradient: config.start(), samples: Vec::new(), mark: SimTime::ZERO }
     }
 
     /// How many may be under way.
@@ -149,18 +151,29 @@ impl SampledGradient {
         self.gradient.limit()
     }
 
-    /// Windows that are over by `now` end; those without a sample change nothing.
+    /// Windows that are over by `now` end, those without a sample without effect; and a measurement
+    /// begins that is due.
     pub fn pass_time(&mut self, config: &EnvoyGradientConfig, now: SimTime) {
-        if self.gradient.is_measuring() || now < self.ends_at {
+        if self.gradient.is_measuring() {
             return;
         }
-        let update = config.update_interval.as_nanos().max(1);
-        if let Some(percentile) = self.take_percentile(config) {
-            self.gradient.window_ended(config, self.ends_at, percentile);
+        let due = self.gradient.remeasure_at;
+        if now >= self.mark && self.mark <= due {
+            if let Some(percentile) = self.take_percentile(config) {
+                self.gradient.window_ended(config, percentile);
+            }
+            if self.gradient.is_measuring() {
+                return; // Since the window ended.
+            }
+            let update = config.update_interval.as_nanos().max(1);
+            let behind = now.since(self.mark).as_nanos() / update;
+            self.mark = self.mark + Duration::from_nanos(update.saturating_mul(behind + 1));
         }
-        let behind = now.since(self.ends_at).as_nanos() / update;
-        let steps = Duration::from_nanos(update.saturating_mul(behind + 1));
-        self.ends_at = self.ends_at + steps;
+        if now >= due {
+            self.gradient.measure(config);
+            self.samples.clear();
+            self.mark = due;
+        }
     }
 
     /// An answer came after `rtt`. `draw` decides when minRTT is measured again.
@@ -172,13 +185,17 @@ impl SampledGradient {
         draw: Draw,
     ) {
         self.pass_time(config, now);
+        let measuring = self.gradient.is_measuring();
+        if measuring && now < self.mark + rtt {
+            return; // It was sent before, under another load.
+        }
         self.samples.push(rtt.as_nanos());
-        if self.gradient.is_measuring()
+        if measuring
             && self.samples.len() >= config.min_rtt_requests as usize
             && let Some(percentile) = self.take_percentile(config)
         {
             self.gradient.measured(config, now, percentile, draw);
-            self.ends_at = now + config.update_interval;
+            self.mark = now + config.update_interval;
         }
     }
 

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::policy::limiter::adaptive::envoy::EnvoyGradientConfig;
+use crate::policy::limiter::adaptive::envoy::SampledGradient;
 use crate::policy::limiter::adaptive::window::Window;
 use crate::policy::limiter::adaptive::window::WindowConfig;
 use crate::units::SimTime;
@@ -142,31 +143,53 @@ fn a_window_is_one_sample_of_its_mean() {
 #[test]
 fn envoy_adds_the_root_as_headroom() {
     let config = EnvoyGradientConfig::DEFAULT;
-    let (mut limit, seconds) = (config.start(), |s| SimTime::ZERO + Duration::from_secs(s));
+    let mut limit = config.start();
     assert!(limit.is_measuring());
-    limit.window_ended(&config, seconds(1), MS(10));
+    limit.window_ended(&config, MS(10));
     assert_eq!(limit.limit(), 3, "nothing is known yet");
-    limit.measured(&config, seconds(2), MS(10), half());
-    let mut after = |now, rtt| {
-        limit.window_ended(&config, seconds(now), MS(rtt));
+    limit.measured(&config, SimTime::ZERO, MS(10), half());
+    let mut after = |rtt| {
+        limit.window_ended(&config, MS(rtt));
         limit.limit()
     };
     // g = 1.25: 3.75 + 1.94; then 5 · 1.25 = 6.25 + 2.5; then g = 0.5: 4 + 2.
-    assert_eq!([after(3, 10), after(4, 10), after(5, 25)], [5, 8, 6]);
-    // Next measured 60 s · (1 + 0.15 / 2) after the last: at 66.5 s.
-    assert_eq!([after(66, 10), after(67, 10)], [10, 3]);
+    assert_eq!([after(10), after(10), after(25), after(10)], [5, 8, 6, 10]);
+    limit.measure(&config);
+    assert_eq!((limit.is_measuring(), limit.limit()), (true, 3));
+    limit.measured(&config, SimTime::ZERO, MS(10), half());
+    assert_eq!(limit.limit(), 10, "as it was before the measurement");
+    // 7, 5, 4, then 3, which is the least; five more windows stay there.
+    for window in 0..9 {
+        assert!(!limit.is_measuring(), "window {window}");
+        limit.window_ended(&config, MS(1_000));
+    }
     assert!(limit.is_measuring());
-    limit.measured(&config, seconds(68), MS(10), half());
-    assert_eq!(limit.limit(), 16, "as it was before the measurement");
-    for now in 69..72 {
-        limit.window_ended(&config, seconds(now), MS(1_000));
+}
+
+/// minRTT is measured anew 60 s · (1 + 0.15 / 2) after the last measurement, at 64.5 s, by requests
+/// that are sent since.
+#[test]
+fn envoy_measures_by_requests_sent_since_the_measurement_began() {
+    let config = EnvoyGradientConfig { min_rtt_requests: 2, ..EnvoyGradientConfig::DEFAULT };
+    let mut limit = SampledGradient::new(&config);
+    let at = |ms| SimTime::ZERO + MS(ms);
+    limit.record(&config, at(0), Duration::ZERO, half());
+    limit.record(&config, at(0), Duration::ZERO, half());
+    limit.record(&config, at(50), MS(1), half());
+    limit.pass_time(&config, at(100));
+    let grown = limit.limit();
+    assert!(grown > 3);
+    limit.pass_time(&config, at(64_499));
+    assert_eq!(limit.limit(), grown, "windows without a sample change nothing");
+    limit.pass_time(&config, at(64_500));
+    assert_eq!(limit.limit(), 3);
+    for _ in 0..9 {
+        limit.record(&config, at(64_600), MS(101), half());
     }
-    assert_eq!(limit.limit(), 5);
-    for now in 72..78 {
-        assert!(!limit.is_measuring(), "at {now} s");
-        limit.window_ended(&config, seconds(now), MS(1_000));
-    }
-    assert!(limit.is_measuring(), "five windows at the least limit");
+    assert_eq!(limit.limit(), 3, "sent before it began");
+    limit.record(&config, at(64_600), MS(100), half());
+    limit.record(&config, at(64_600), MS(100), half());
+    assert_eq!(limit.limit(), grown);
 }
 
 proptest! {

@@ -166,29 +166,29 @@ fn envoy_adds_the_root_as_headroom() {
     assert!(limit.is_measuring());
 }
 
-/// minRTT is measured anew 60 s · (1 + 0.15 / 2) after the last measurement, at 64.5 s, by requests
+/// minRTT is measured anew 60 s · (1 + 0.15 / 2) after the last measurement, at 64.501 s, by requests
 /// that are sent since.
 #[test]
 fn envoy_measures_by_requests_sent_since_the_measurement_began() {
     let config = EnvoyGradientConfig { min_rtt_requests: 2, ..EnvoyGradientConfig::DEFAULT };
     let mut limit = SampledGradient::new(&config);
     let at = |ms| SimTime::ZERO + MS(ms);
-    limit.record(&config, at(0), Duration::ZERO, half());
-    limit.record(&config, at(0), Duration::ZERO, half());
+    limit.record(&config, at(1), MS(1), half());
+    limit.record(&config, at(1), MS(1), half());
     limit.record(&config, at(50), MS(1), half());
-    limit.pass_time(&config, at(100));
+    limit.pass_time(&config, at(101));
     let grown = limit.limit();
     assert!(grown > 3);
-    limit.pass_time(&config, at(64_499));
-    assert_eq!(limit.limit(), grown, "windows without a sample change nothing");
     limit.pass_time(&config, at(64_500));
+    assert_eq!(limit.limit(), grown, "windows without a sample change nothing");
+    limit.pass_time(&config, at(64_501));
     assert_eq!(limit.limit(), 3);
     for _ in 0..9 {
-        limit.record(&config, at(64_600), MS(101), half());
+        limit.record(&config, at(64_600), MS(100), half());
     }
     assert_eq!(limit.limit(), 3, "sent before it began");
-    limit.record(&config, at(64_600), MS(100), half());
-    limit.record(&config, at(64_600), MS(100), half());
+    limit.record(&config, at(64_600), MS(99), half());
+    limit.record(&config, at(64_600), MS(99), half());
     assert_eq!(limit.limit(), grown);
 }
 

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::lint::load;
 use crate::lint::load::ServiceLoad;
+use crate::lint::longest;
 use crate::lint::meant::as_meant;
+use crate::lint::meant_hedge::hedge_in_words;
 use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
@@ -54,6 +56,9 @@ pub struct PolicyCase {
     pub schedule: Vec<WaitRow>,
     /// All waits of one call at their longest; `for ever` when attempts are unlimited.
     pub waits_in_all: Duration,
+    /// Its hedge in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hedge_in_words: Option<String>,
     /// Its stateful strategies, counted.
     pub instances: Vec<Instances>,
 }
@@ -83,7 +88,8 @@ fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
             .retry
             .as_ref()
             .map_or(Vec::new(), |retry| worst_case::schedule(&retry.backoff, retry.max_attempts)),
-        waits_in_all: worst_case::waits_in_all(policy),
+        waits_in_all: longest::waits_in_all(policy),
+        hedge_in_words: policy.hedge.as_ref().map(hedge_in_words),
         instances: shares::instances(model, id),
     }
 }

@@ -8,14 +8,17 @@ use serde::Serialize;
 use crate::lint::crash::Busy;
 use crate::lint::crash::Crash;
 use crate::lint::crash::crash;
+use crate::lint::longest::LongestCall;
+use crate::lint::longest::longest_calls;
 use crate::lint::shares::count_instances;
 use crate::lint::worst_case::Attempts;
-use crate::lint::worst_case::LongestCall;
 use crate::lint::worst_case::attempts_per_call;
 use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
-use crate::lint::worst_case::longest_calls;
 use crate::lint::worst_case::patience_with;
+use crate::policy::budget::BudgetConfig;
+use crate::policy::stack::Policy;
+use crate::policy::stack::Scoped;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
@@ -172,19 +175,29 @@ fn rates(model: &Model, factor: impl Fn(EdgeId, f64) -> f64) -> Vec<f64> {
     at
 }
 
-/// Attempts per call in the long run: what is paid in, plus the floors, up to the attempts allowed.
-/// A bucket that successes fill pays for at most `ratio` retries per call, whatever its size.
+/// Attempts per call in the long run: what is paid in, plus the floors, up to the attempts allowed;
+/// those of retries, hedges and policies inside one another multiplied. A bucket that successes
+/// fill pays for at most `ratio` retries per call, whatever its size.
 fn within_budget(model: &Model, edge: EdgeId, calls: f64) -> f64 {
-    let policy = model.policy_of(edge);
-    let all = attempts_per_call(policy).as_f64();
-    let Some(budget) = policy.retry.as_ref().and_then(|retry| retry.budget) else { return all };
-    let Some((paid, floor)) = budget.config.in_the_long_run() else { return all };
-    let floors = if floor == 0 || !calls.is_finite() {
-        0.0
-    } else {
-        count_instances(model, model.edges[edge].policy, budget.per) as f64 * f64::from(floor)
+    let outer = model.edges[edge].policy;
+    let paid = |most: Option<u32>, budget: Option<Scoped<BudgetConfig>>| {
+        let all = most.map_or(f64::INFINITY, f64::from);
+        let Some(budget) = budget else { return all };
+        let Some((paid, floor)) = budget.config.in_the_long_run() else { return all };
+        let floors = if floor == 0 || !calls.is_finite() {
+            0.0
+        } else {
+            count_instances(model, outer, budget.per) as f64 * f64::from(floor)
+        };
+        all.min(1.0 + (f64::from(paid) + floors / calls) / 1_000.0)
     };
-    all.min(1.0 + (f64::from(paid) + floors / calls) / 1_000.0)
+    let each = |policy: &Policy| {
+        let retries = policy.retry.as_ref().map_or(1.0, |it| paid(it.max_attempts, it.budget));
+        let hedges =
+            policy.hedge.as_ref().map_or(1.0, |it| paid(Some(it.config.max_attempts), it.budget));
+        retries * hedges
+    };
+    model.policies[outer].nested().map(each).product()
 }
 
 /// Seconds that one attempt keeps a worker busy in good health: its own work and, where the worker
@@ -318,6 +331,22 @@ mod tests {
         check("{ratio: {share: 20%, deposit: call, floor: 10/s}}", 0.28);
         check("{ratio: {share: 20%, deposit: call, floor: 10/s, per: [target]}}", 0.16);
         check("{token_bucket: {max_tokens: 10, token_ratio: 0.1}}", 0.11);
+    }
+
+    #[test]
+    fn hedges_and_policies_inside_multiply_within_their_budgets() {
+        #[track_caller]
+        fn check(policy: &str, all: f64, paid: f64) {
+            let db = &loads_of("20ms", "{}", policy)[1];
+            let found = [db.load_all_attempts, db.load_within_budgets].map(Option::unwrap);
+            assert!((found[0] - all).abs() + (found[1] - paid).abs() < 1e-9, "{policy}: {found:?}");
+        }
+        let ratio = "{ratio: {share: 5%, deposit: call}}";
+        check("{hedge: {after: 1s, max_attempts: 3}}", 0.3, 0.3);
+        check(&format!("{{hedge: {{after: 1s, max_attempts: 3, budget: {ratio}}}}}"), 0.3, 0.105);
+        let retry = format!("retry: {{max_attempts: 4, budget: {ratio}}}");
+        check(&format!("{{hedge: {{after: 1s}}, {retry}}}"), 0.8, 0.21);
+        check(&format!("{{hedge: {{after: 1s}}, inner: q}}, q: {{{retry}}}"), 0.8, 0.21);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::policy::stack::CallerScope;
+use crate::policy::stack::HedgeDelay;
 use crate::policy::stack::Scope;
 use crate::policy::stack::TargetScope;
 use crate::policy::throttle::ThrottleConfig;
@@ -16,8 +17,11 @@ use crate::scenario::model::PolicyId;
 /// The state of one strategy of one policy, counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Instances {
-    /// `budget`, `throttle`, `breaker` or `bulkhead`.
+    /// `budget`, `hedge budget`, `latencies of the hedge`, `throttle`, `breaker` or `bulkhead`.
     pub strategy: &'static str,
+    /// The policy inside whose strategy it is; absent: it is the policy's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inner: Option<String>,
     /// Whose calls share one state.
     pub per: Scope,
     /// How many there are once everybody has called.
@@ -27,33 +31,44 @@ pub struct Instances {
     pub sum: Option<f64>,
 }
 
-/// The stateful strategies of a policy.
+/// The stateful strategies of a policy, and of those inside it: each policy has its own, whatever
+/// else it stands in.
 pub(super) fn instances(model: &Model, policy: PolicyId) -> Vec<Instances> {
-    let it = &model.policies[policy];
     let mut all = Vec::new();
-    if let Some(budget) = it.retry.as_ref().and_then(|retry| retry.budget) {
-        let count = count_instances(model, policy, budget.per);
-        let sum = budget.config.reserve_retries().map(|retries| count as f64 * retries);
-        all.push(Instances { strategy: "budget", per: budget.per, count, sum });
-    }
-    if let Some(throttle) = &it.throttle {
-        let count = count_instances(model, policy, throttle.per);
-        let sum = match throttle.config {
-            ThrottleConfig::Rate(rate) => {
-                Some(count as f64 * f64::from(rate.milli_per_s) / 1_000.0)
-            }
-            _ => None,
+    for (depth, it) in model.policies[policy].nested().enumerate() {
+        let inner = (depth > 0).then(|| it.name.clone());
+        let mut add = |strategy, per, sum_of: Option<f64>| {
+            let count = count_instances(model, policy, per);
+            let sum = sum_of.map(|each| count as f64 * each);
+            all.push(Instances { strategy, inner: inner.clone(), per, count, sum });
         };
-        all.push(Instances { strategy: "throttle", per: throttle.per, count, sum });
-    }
-    if let Some(breaker) = &it.breaker {
-        let count = count_instances(model, policy, breaker.per);
-        all.push(Instances { strategy: "breaker", per: breaker.per, count, sum: None });
-    }
-    if let Some(bulkhead) = &it.bulkhead {
-        let count = count_instances(model, policy, bulkhead.per);
-        let sum = Some(count as f64 * f64::from(bulkhead.config.limit));
-        all.push(Instances { strategy: "bulkhead", per: bulkhead.per, count, sum });
+        let budgets = [
+            ("budget", it.retry.as_ref().and_then(|retry| retry.budget)),
+            ("hedge budget", it.hedge.as_ref().and_then(|hedge| hedge.budget)),
+        ];
+        for (strategy, budget) in budgets {
+            if let Some(budget) = budget {
+                add(strategy, budget.per, budget.config.reserve_retries());
+            }
+        }
+        if let Some(hedge) = &it.hedge
+            && matches!(hedge.config.delay, HedgeDelay::AtPercentile(_))
+        {
+            add("latencies of the hedge", hedge.per, None);
+        }
+        if let Some(throttle) = &it.throttle {
+            let rate = match throttle.config {
+                ThrottleConfig::Rate(rate) => Some(f64::from(rate.milli_per_s) / 1_000.0),
+                _ => None,
+            };
+            add("throttle", throttle.per, rate);
+        }
+        if let Some(breaker) = &it.breaker {
+            add("breaker", breaker.per, None);
+        }
+        if let Some(bulkhead) = &it.bulkhead {
+            add("bulkhead", bulkhead.per, Some(f64::from(bulkhead.config.limit)));
+        }
     }
     all
 }
@@ -106,5 +121,25 @@ mod tests {
         check("[group]", 3);
         check("[target]", 3);
         check("[]", 1);
+    }
+
+    #[test]
+    fn the_strategies_of_policies_inside_are_counted_under_the_outer_one() {
+        let text = "{schema: 1, name: t, clients: {c: {population: 10, arrivals: {poisson: 1/s}, \
+             calls: x, policy: p}}, services: {x: {workers: 1, work: 1ms}}, policies: {p: {hedge: \
+             {after: {percentile: 95%}, budget: {ratio: {share: 5%, deposit: call}}}, inner: q}, \
+             q: {breaker: {consecutive: 5, open_for: 1s}}}}";
+        let scenario = scenario::parse("test", text.as_bytes()).unwrap();
+        let found = instances(&scenario.variants[0].model, 0);
+        let shown: Vec<_> =
+            found.iter().map(|it| (it.strategy, it.inner.as_deref(), it.count, it.sum)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("hedge budget", None, 10, Some(1_000.0)),
+                ("latencies of the hedge", None, 10, None),
+                ("breaker", Some("q"), 10, None)
+            ]
+        );
     }
 }

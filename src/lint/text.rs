@@ -236,13 +236,21 @@ fn policy(out: &mut String, case: &PolicyCase) {
         }
         line(out, &format!("  All waits of one call: at most {}.", rounded(case.waits_in_all)));
     }
+    if let Some(words) = &case.hedge_in_words {
+        line(out, &format!("  Hedge: {words}."));
+    }
     for state in &case.instances {
         let sum = match (state.strategy, state.sum) {
-            ("budget", Some(sum)) => format!(", {} tokens in all when full", number(sum)),
+            ("budget" | "hedge budget", Some(sum)) => {
+                format!(", {} tokens in all when full", number(sum))
+            }
             ("bulkhead", Some(sum)) => format!(", {} places in all", number(sum)),
             _ => String::new(),
         };
-        let strategy = state.strategy;
+        let strategy = match &state.inner {
+            Some(inner) => format!("{} of {inner}", state.strategy),
+            None => state.strategy.to_owned(),
+        };
         line(
             out,
             &format!("  {strategy}: one state per {}, {} of them{sum}.", state.per, state.count),
@@ -280,7 +288,7 @@ fn rounded(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::lint::worst_case::LongestCall;
+    use crate::lint::longest::LongestCall;
 
     use super::*;
 

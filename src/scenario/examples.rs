@@ -39,6 +39,12 @@ const EXAMPLES: &[(&str, &str)] = &[
         "`retry`",
         "as `{ max_attempts: 3, backoff: { exponential: { base: 100ms } }, jitter: full }`",
     ),
+    ("`hedge`", "as `{ after: 100ms, max_attempts: 2 }`"),
+    (
+        "`after`",
+        "as `100ms`, `failure`, `{ percentile: 95%, window: 30s }` or `{ timeout: 500ms, backoff: \
+         { exponential: { base: 25ms } }, jitter: full }`",
+    ),
     (
         "`backoff`",
         "as `none`, `100ms`, `{ constant: 100ms }`, `{ linear: { base: 50ms, step: 50ms } }`, \
@@ -139,6 +145,7 @@ mod tests {
             include_str!("file/distribution.rs"),
             include_str!("file/disturbances.rs"),
             include_str!("file/expect.rs"),
+            include_str!("file/hedges.rs"),
             include_str!("file/hints.rs"),
             include_str!("file/jitters.rs"),
             include_str!("file/limiters.rs"),

@@ -230,11 +230,16 @@ fn policy(out: &mut String, case: &PolicyCase) {
             let columns: String = spans.iter().map(|span| format!("{span:>10}")).collect();
             line(out, &format!("  {:>5}{columns}", row.retry));
         }
-        let listed = case.schedule.len() as u64 + 1;
-        if case.attempts_per_call > Attempts::AtMost(listed) {
+        if case.goes_on {
             line(out, "      …");
         }
-        line(out, &format!("  All waits of one call: at most {}.", rounded(case.waits_in_all)));
+        let listed = Attempts::AtMost(case.schedule.len() as u64 + 1);
+        let waits = match case.goes_on || case.attempts_per_call == listed {
+            true => "All waits of one call",
+            // Policies inside have waits of their own.
+            false => "All these waits of one call",
+        };
+        line(out, &format!("  {waits}: at most {}.", rounded(case.waits_in_all)));
     }
     if let Some(words) = &case.hedge_in_words {
         line(out, &format!("  Hedge: {words}."));

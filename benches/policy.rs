@@ -15,6 +15,7 @@ use stormlab::policy::breaker::Breaker;
 use stormlab::policy::breaker::Settled;
 use stormlab::policy::budget::Failure;
 use stormlab::policy::budget::Tab;
+use stormlab::policy::hedge::Hedge;
 use stormlab::policy::hedge::HedgeConfig;
 use stormlab::policy::hedge::HedgeDelay;
 use stormlab::policy::hedge::PushBack;
@@ -226,7 +227,7 @@ fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {
     let delay = HedgeDelay::After(Duration::from_millis(200));
     let config = HedgeConfig { delay, max_attempts: 2, on: ClassSet::TRANSIENT };
     decide(group, "hedge: start, due and settle", || {
-        let mut hedge = black_box(&config).start();
+        let mut hedge = black_box(Hedge::START);
         (hedge.due(&config), hedge.settle(&config, Ok(()), PushBack::None))
     });
     let (config, mut standing) = (CoDelConfig::DEFAULT, Standing::default());

@@ -11,6 +11,7 @@ use crate::analysis::recovery::Since;
 use crate::analysis::recovery::smallest_limit;
 use crate::experiment::result::Experiment;
 use crate::measure::outcome::RunClass;
+use crate::measure::record::Reason;
 use crate::scenario::model::Scenario;
 
 /// A number from many runs, with its interval at the level of the summary.
@@ -62,9 +63,9 @@ pub struct AmplificationSummary {
     pub peak: Estimate,
     /// After the last trigger.
     pub after_trigger: Estimate,
-    /// Attempts per request of each reason: first, after timeout, after refusal, after error.
-    /// They add up to `whole`; no interval.
-    pub by_reason: [f64; 4],
+    /// Attempts per request of each reason: first, after timeout, after refusal, after error,
+    /// hedges. They add up to `whole`; no interval.
+    pub by_reason: [f64; Reason::COUNT],
 }
 
 /// The goodput ratio over the parts of a run.

@@ -27,7 +27,7 @@ const ALONE: u8 = 1 << 7;
 
 /// Names a ring of timeouts of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RingId(u16);
+pub(super) struct RingId(u32);
 
 /// The pending events of a run and its clock.
 pub(super) struct Calendar {
@@ -268,7 +268,7 @@ impl Calendar {
 
     /// The rings' ids, in order.
     pub(super) fn ring(index: usize) -> RingId {
-        RingId(index as u16)
+        RingId(index as u32)
     }
 
     /// Events that have not happened yet.

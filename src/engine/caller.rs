@@ -8,6 +8,7 @@ use crate::engine::slab::Linked;
 use crate::policy::backoff::Past;
 use crate::policy::breaker::Permit;
 use crate::policy::budget::Tab;
+use crate::policy::hedge::Hedge;
 use crate::policy::outcome::Class;
 use crate::units::SimTime;
 
@@ -38,6 +39,7 @@ impl Linked for Request {
 pub(super) struct Parent(u32);
 
 const BY_REQUEST: u32 = 1 << 31;
+const BY_CALL: u32 = 1 << 30;
 
 impl Parent {
     #[inline(always)]
@@ -50,7 +52,20 @@ impl Parent {
         Self(slot)
     }
 
-    /// The slot of the request, or else of the attempt whose handler calls.
+    /// A call whose policy has another one inside it, or a hedge.
+    #[inline(always)]
+    pub(super) const fn call(slot: u32) -> Self {
+        Self(slot | BY_CALL)
+    }
+
+    /// The slot of the call around it, if there is one.
+    #[inline(always)]
+    pub(super) const fn outer(self) -> Option<u32> {
+        if self.0 & BY_CALL != 0 { Some(self.0 & !BY_CALL) } else { None }
+    }
+
+    /// The slot of the request, or else of the attempt whose handler calls; there is no call
+    /// around it.
     #[inline(always)]
     pub(super) const fn slot(self) -> Result<u32, u32> {
         if self.0 & BY_REQUEST != 0 { Ok(self.0 & !BY_REQUEST) } else { Err(self.0) }
@@ -64,9 +79,11 @@ pub(super) struct Call<'p> {
     /// Whom it asks and how, under the plan with which it began.
     pub(super) edge: &'p EdgePlan,
     pub(super) parent: Parent,
-    /// The attempt that is out, or `NOBODY`.
+    /// The attempt that is out, or `NOBODY`. Where policies stand inside one another or a hedge
+    /// does: the call inside it, the latest of those side by side.
     pub(super) attempt: u32,
-    /// The sequence number of the timer that is awaited: of the attempt, or of the back-off.
+    /// The sequence number of the timer that is awaited: of the attempt, of the back-off, or of
+    /// the next hedge.
     pub(super) timer: u32,
     pub(super) state: CallState,
 }
@@ -81,8 +98,8 @@ impl Linked for Call<'_> {
 /// How far a call has come and what it holds, in 32 bits.
 ///
 /// ```text
-///  31          8  7 6   5  4          0
-/// | tries       |   | reason | flags   |
+///  31          8  7      5  4          0
+/// | tries       |  reason  |  flags     |
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallState(u32);
@@ -106,10 +123,13 @@ impl Flag {
 
 impl CallState {
     const REASON: u32 = 5;
-    const REASON_MASK: u32 = 3 << Self::REASON;
+    const REASON_MASK: u32 = 7 << Self::REASON;
     const TRIES: u32 = 8;
-    const REASONS: [Reason; 4] =
-        [Reason::First, Reason::AfterTimeout, Reason::AfterRefusal, Reason::AfterError];
+    /// By number; the last ones are never set.
+    const REASONS: [Reason; 8] = {
+        use Reason::{AfterError, AfterRefusal, AfterTimeout, First, Hedge};
+        [First, AfterTimeout, AfterRefusal, AfterError, Hedge, Hedge, Hedge, Hedge]
+    };
 
     /// Of a call that begins with try number `tries` and holds nothing.
     #[inline(always)]
@@ -138,7 +158,7 @@ impl CallState {
     /// Why its next attempt is sent.
     #[inline(always)]
     pub(super) const fn reason(self) -> Reason {
-        Self::REASONS[(self.0 >> Self::REASON & 3) as usize]
+        Self::REASONS[(self.0 >> Self::REASON & 7) as usize]
     }
 
     #[inline(always)]
@@ -202,6 +222,14 @@ pub(super) struct Memory {
     /// When it came into a bulkhead whose limit adapts, and how many were in it then.
     pub(super) entered_at: SimTime,
     pub(super) in_flight: u32,
+    /// Attempts side by side, where it hedges.
+    pub(super) hedge: Hedge,
+    /// The last failure among them, and what is owed to the budget that pays for them.
+    pub(super) hedged_failure: Option<Class>,
+    pub(super) hedge_tab: Tab,
+    /// Of a call inside another: the one that was made before it, and when this one was made.
+    pub(super) beside: u32,
+    pub(super) made_at: SimTime,
 }
 
 impl Memory {
@@ -220,6 +248,11 @@ impl Memory {
         chained_at: SimTime::NEVER,
         entered_at: SimTime::NEVER,
         in_flight: 0,
+        hedge: Hedge::START,
+        hedged_failure: None,
+        hedge_tab: Tab::NEW,
+        beside: NOBODY,
+        made_at: SimTime::ZERO,
     };
 }
 
@@ -247,7 +280,7 @@ mod tests {
         state.next_try();
         state.set(Flag::CALLED);
         state.set(Flag::PERMIT);
-        for reason in CallState::REASONS {
+        for reason in CallState::REASONS.into_iter().take(Reason::COUNT) {
             state.set_reason(reason);
             assert_eq!((state.tries(), state.reason()), (MOST_TRIES, reason));
             assert!(state.has(Flag::CALLED) && state.has(Flag::PERMIT));
@@ -255,6 +288,6 @@ mod tests {
         }
         assert!(state.take(Flag::PERMIT) && !state.take(Flag::PERMIT));
         state.first_try();
-        assert_eq!((state.tries(), state.reason()), (1, Reason::AfterError));
+        assert_eq!((state.tries(), state.reason()), (1, Reason::Hedge));
     }
 }

@@ -45,11 +45,13 @@ pub(super) enum Kind {
     RetryDue,
     /// A call has waited long enough for a place in a bulkhead (slot: call).
     PatienceEnds,
+    /// It is time for another attempt beside those that are out (slot: call).
+    HedgeDue,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Birth,
         Self::UserWakes,
         Self::AttemptArrives,
@@ -60,6 +62,7 @@ impl Kind {
         Self::CancelArrives,
         Self::RetryDue,
         Self::PatienceEnds,
+        Self::HedgeDue,
     ];
 
     /// The class that decides between events of one instant, from 0.
@@ -70,7 +73,7 @@ impl Kind {
             | Self::CallTimesOut
             | Self::CancelArrives
             | Self::PatienceEnds => 1,
-            Self::RetryDue => 2,
+            Self::RetryDue | Self::HedgeDue => 2,
             Self::Birth | Self::UserWakes | Self::AttemptArrives => 3,
         }
     }
@@ -131,6 +134,7 @@ impl Event {
             7 => Kind::CancelArrives,
             8 => Kind::RetryDue,
             9 => Kind::PatienceEnds,
+            10 => Kind::HedgeDue,
             _ => unreachable!(), // Retries are common: they go through the one jump of the match.
         }
     }

@@ -3,7 +3,8 @@
 //! Read `step` from top to bottom to follow one request; every arm leads to a method named after
 //! what it does. Requests are born and end in `life/bearing.rs`; the asking side of the road is in
 //! `life/asking.rs`, the way of an outcome back outwards in `life/settling.rs`, the wait for the
-//! next try in `life/retrying.rs`; the answering side in `life/answering.rs` and, for what ends
+//! next try in `life/retrying.rs`, policies inside policies and attempts side by side in
+//! `life/nesting.rs`; the answering side in `life/answering.rs` and, for what ends
 //! there unanswered, `life/losing.rs`; disturbances and what people do are in `life/control.rs`. The
 //! rules R1 to R13 of the model are marked where they are decided.
 
@@ -17,6 +18,7 @@ mod closing;
 mod control;
 mod holding;
 mod losing;
+mod nesting;
 mod retrying;
 mod settling;
 
@@ -207,7 +209,7 @@ impl<'p, O: Observer> Life<'p, O> {
             called: VecDeque::new(),
             kept: BTreeMap::new(),
             keys,
-            calendar: Calendar::new(end, edges),
+            calendar: Calendar::new(end, plans.iter().map(Plan::rings).max().unwrap_or(0)),
             agenda: Agenda::new(model),
             control_at: SimTime::ZERO,
             requests: Slab::default(),
@@ -346,6 +348,10 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.note(event);
                 self.retry(slot);
             }
+            Kind::HedgeDue if self.calls[slot].timer == sequence => {
+                self.note(event);
+                self.hedge(slot);
+            }
             Kind::PatienceEnds if self.calls[slot].timer == sequence => {
                 self.note(event);
                 self.lose_patience(slot);
@@ -429,9 +435,19 @@ impl<O> Life<'_, O> {
         if !self.has_deadlines {
             return SimTime::NEVER;
         }
-        match parent.slot() {
+        match self.origin(parent).slot() {
             Ok(slot) => self.request_deadlines[slot as usize],
             Err(slot) => self.deadlines[slot as usize],
         }
+    }
+
+    /// The request or the attempt behind a call that may stand inside others.
+    #[inline(always)]
+    fn origin(&self, parent: Parent) -> Parent {
+        let mut parent = parent;
+        while let Some(outer) = parent.outer() {
+            parent = self.calls[outer].parent;
+        }
+        parent
     }
 }

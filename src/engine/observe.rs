@@ -78,9 +78,14 @@ pub enum Reason {
     AfterRefusal,
     /// The one before it was answered with an error.
     AfterError,
+    /// Others of its call are still out, or were when it was due: a hedge.
+    Hedge,
 }
 
 impl Reason {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+
     /// Why a retry follows a failure of that class. Looked up, since which it is nobody can guess.
     #[inline(always)]
     pub const fn after(class: Class) -> Self {

@@ -14,11 +14,15 @@ use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::hedge::HedgeConfig;
+use crate::policy::hedge::HedgeDelay;
+use crate::policy::hedge::latency::PercentileConfig;
 use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::CallerScope;
+use crate::policy::stack::Hedging;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
@@ -84,6 +88,23 @@ pub(super) struct EdgePlan {
     pub(super) timeout_rule: TimeoutRule,
     pub(super) breaker: Option<Shared<BreakerConfig>>,
     pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
+    /// How deep it stands inside others: 0 for the outermost.
+    pub(super) depth: usize,
+    /// What each attempt goes through further in: the layers inside a hedge, or another policy.
+    /// Each is a call of its own then, and the layers here are those around it.
+    pub(super) inside: Option<Box<Self>>,
+    /// How many of these calls there are at a time, where it is more than one.
+    pub(super) hedge: Option<HedgePlan>,
+}
+
+/// When and how often an attempt gets company.
+pub(super) struct HedgePlan {
+    pub(super) config: HedgeConfig,
+    pub(super) backoff: Backoff,
+    pub(super) obeys_hints: bool,
+    pub(super) budget: Option<Shared<BudgetConfig>>,
+    /// What is known of latencies, where the delay depends on them.
+    pub(super) latencies: Option<Shared<PercentileConfig>>,
 }
 
 /// When and how often a call is tried again.
@@ -132,10 +153,28 @@ pub(super) struct Layout {
     pub(super) throttles: States,
     pub(super) breakers: States,
     pub(super) bulkheads: States,
+    pub(super) latencies: States,
 }
 
-/// Whose states lie together: policy, caller group and target, where the scope tells them apart.
-type Block = (usize, Option<usize>, Option<usize>);
+/// Whose states lie together: the policy's name, its retry or its hedge, caller group and target,
+/// where the scope tells them apart.
+type Block = (String, Whose, Option<usize>, Option<usize>);
+
+/// Which strategy of a policy has a state: a budget may be that of a retry or of a hedge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Whose {
+    Hedge,
+    Other,
+}
+
+/// A policy on an edge, for which a plan is made.
+struct Site<'m> {
+    model: &'m Model,
+    index: usize,
+    edge: &'m Edge,
+    policy: &'m Policy,
+    depth: usize,
+}
 
 /// The states of one kind: where each block begins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -146,12 +185,14 @@ pub(super) struct States {
 
 impl States {
     /// Where the states of a strategy lie for one edge.
-    fn place<T: Copy>(&mut self, scoped: Scoped<T>, edge: &Edge, model: &Model) -> Shared<T> {
+    fn place<T: Copy>(&mut self, scoped: Scoped<T>, whose: Whose, site: &Site) -> Shared<T> {
         let Scope { caller, target } = scoped.per;
-        let (group, instances) = caller_group(edge.caller, model);
+        let edge = site.edge;
+        let (group, instances) = caller_group(edge.caller, site.model);
         let per_caller = caller == CallerScope::Caller;
         let key = (
-            edge.policy,
+            site.policy.name.clone(),
+            whose,
             (caller != CallerScope::All).then_some(group),
             (target == TargetScope::Target).then_some(edge.target),
         );
@@ -179,8 +220,9 @@ impl<'m> Plan<'m> {
             .enumerate()
             .map(|(index, edge)| EdgePlan::new(index, edge, model, &mut layout))
             .collect();
-        let remembers = edges.iter().any(|edge| {
+        let remembers = edges.iter().flat_map(EdgePlan::segments).any(|edge| {
             edge.breaker.is_some()
+                || edge.hedge.is_some()
                 || edge.throttle.is_some()
                 || edge.timeout != Duration::MAX
                 || edge.bulkhead.is_some_and(|bulkhead| bulkhead.config.adapts.is_some())
@@ -202,7 +244,13 @@ impl<'m> Plan<'m> {
 
     /// Does any timeout end when a worker takes the attempt up?
     pub(super) fn has_patience(&self) -> bool {
-        self.edges.iter().any(|edge| edge.patience)
+        self.edges.iter().flat_map(EdgePlan::segments).any(|edge| edge.patience)
+    }
+
+    /// The rings that its timeouts of constant length need.
+    pub(super) fn rings(&self) -> usize {
+        let depth = self.edges.iter().flat_map(EdgePlan::segments).map(|edge| edge.depth).max();
+        self.edges.len() * (depth.unwrap_or(0) + 1)
     }
 
     /// How many instances the callers along an edge are.
@@ -224,8 +272,42 @@ impl<'m> Plan<'m> {
 
 impl EdgePlan {
     fn new(index: usize, edge: &Edge, model: &Model, layout: &mut Layout) -> Self {
-        let policy: &Policy = &model.policies[edge.policy];
-        let retry = policy.retry.as_ref().map(|retry| RetryPlan {
+        let policy = &model.policies[edge.policy];
+        Self::of_policy(&Site { model, index, edge, policy, depth: 0 }, layout)
+    }
+
+    /// A policy, in as many parts as its calls are made of: up to a hedge, from there on, and the
+    /// policy inside it.
+    fn of_policy(site: &Site, layout: &mut Layout) -> Self {
+        let policy = site.policy;
+        let hedge = policy.hedge.as_ref().zip(position(&policy.order, Layer::Hedge));
+        let deeper = 1 + usize::from(hedge.is_some());
+        let inner = policy.inner.as_deref().map(|policy| {
+            let site = Site { policy, depth: site.depth + deeper, ..*site };
+            Box::new(Self::of_policy(&site, layout))
+        });
+        let Some((hedge, at)) = hedge else {
+            return Self::of_layers(site, &policy.order, inner, None, layout);
+        };
+        let below = Site { depth: site.depth + 1, ..*site };
+        let below = Self::of_layers(&below, &policy.order[at + 1..], inner, None, layout);
+        let hedge = HedgePlan::new(hedge, site, layout);
+        let above = &policy.order[..at];
+        Self::of_layers(site, above, Some(Box::new(below)), Some(hedge), layout)
+    }
+
+    /// Some layers of a policy, outermost first.
+    fn of_layers(
+        site: &Site,
+        layers: &[Layer],
+        inside: Option<Box<Self>>,
+        hedge: Option<HedgePlan>,
+        layout: &mut Layout,
+    ) -> Self {
+        let Site { model, index, edge, policy, depth } = *site;
+        let has = |layer| layers.contains(&layer);
+        let whose = Whose::Other;
+        let retry = policy.retry.as_ref().filter(|_| has(Layer::Retry)).map(|retry| RetryPlan {
             max_attempts: retry.max_attempts.unwrap_or(MOST_TRIES).min(MOST_TRIES),
             on: retry.on,
             backoff: retry.backoff.clone(),
@@ -233,17 +315,20 @@ impl EdgePlan {
             remembers: retry.backoff.remembers() || retry.hint.remembers(),
             rigid: !retry.backoff.is_random(),
             windows: windows(retry),
-            budget: retry.budget.map(|budget| layout.budgets.place(budget, edge, model)),
+            budget: retry.budget.map(|budget| layout.budgets.place(budget, whose, site)),
             max_elapsed: retry.max_elapsed,
             is_bounded: retry.budget.is_some() || retry.max_elapsed.is_some(),
         });
-        let timeout = policy.attempt_timeout.clone();
+        let timeout = policy.attempt_timeout.clone().filter(|_| has(Layer::AttemptTimeout));
+        let whole = policy.timeout.filter(|_| has(Layer::Timeout)).unwrap_or(Duration::MAX);
+        let throttle = policy.throttle.filter(|_| has(Layer::Throttle));
+        let breaker = policy.breaker.filter(|_| has(Layer::Breaker));
+        let bulkhead = policy.bulkhead.filter(|_| has(Layer::Bulkhead));
         // A timeout for ever is none.
-        let for_ever =
-            |layer: &Layer| *layer == Layer::Timeout && policy.timeout == Some(Duration::MAX);
-        let layers: Vec<_> =
-            policy.order.iter().copied().filter(|layer| !for_ever(layer)).collect();
-        let is_plain = retry.as_ref().is_none_or(|retry: &RetryPlan| !retry.is_bounded)
+        let for_ever = |layer: &Layer| *layer == Layer::Timeout && whole == Duration::MAX;
+        let layers: Vec<_> = layers.iter().copied().filter(|layer| !for_ever(layer)).collect();
+        let is_plain = inside.is_none()
+            && retry.as_ref().is_none_or(|retry: &RetryPlan| !retry.is_bounded)
             && layers.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout));
         Self {
             index,
@@ -265,12 +350,28 @@ impl EdgePlan {
             constant_timeout: timeout.as_ref().and_then(AttemptTimeout::as_constant),
             patience: timeout.as_ref().is_some_and(|timeout| timeout.scope == TimeoutScope::Queue),
             attempt_timeout: timeout,
-            ring: Calendar::ring(index),
-            timeout: policy.timeout.unwrap_or(Duration::MAX),
-            throttle: policy.throttle.map(|it| layout.throttles.place(it, edge, model)),
+            ring: Calendar::ring(depth * model.edges.len() + index),
+            timeout: whole,
+            throttle: throttle.map(|it| layout.throttles.place(it, whose, site)),
             timeout_rule: policy.timeout_rule,
-            breaker: policy.breaker.map(|breaker| layout.breakers.place(breaker, edge, model)),
-            bulkhead: policy.bulkhead.map(|bulkhead| layout.bulkheads.place(bulkhead, edge, model)),
+            breaker: breaker.map(|it| layout.breakers.place(it, whose, site)),
+            bulkhead: bulkhead.map(|it| layout.bulkheads.place(it, whose, site)),
+            depth,
+            inside,
+            hedge,
+        }
+    }
+
+    /// This part of the policy and those inside it, outermost first.
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |edge| edge.inside.as_deref())
+    }
+
+    /// All parts use this set of states.
+    fn use_states(&mut self, states: usize) {
+        self.states = states;
+        if let Some(inside) = &mut self.inside {
+            inside.use_states(states);
         }
     }
 
@@ -283,6 +384,22 @@ impl EdgePlan {
     /// Where a layer stands; beyond all of them where there is none.
     pub(super) fn position(&self, layer: Layer) -> usize {
         position(&self.layers, layer).unwrap_or(self.layers.len())
+    }
+}
+
+impl HedgePlan {
+    fn new(hedge: &Hedging, site: &Site, layout: &mut Layout) -> Self {
+        let latencies = match hedge.config.delay {
+            HedgeDelay::AtPercentile(config) => Some(Scoped { config, per: hedge.per }),
+            _ => None,
+        };
+        Self {
+            config: hedge.config,
+            backoff: hedge.backoff.clone(),
+            obeys_hints: hedge.obeys_hints,
+            budget: hedge.budget.map(|it| layout.budgets.place(it, Whose::Hedge, site)),
+            latencies: latencies.map(|it| layout.latencies.place(it, Whose::Hedge, site)),
+        }
     }
 }
 
@@ -300,7 +417,7 @@ fn share_states(plans: &mut [Plan]) {
         plan.states = equal.map_or(sets, |other| other.states);
         sets = sets.max(plan.states + 1);
         for edge in &mut plan.edges {
-            edge.states = plan.states;
+            edge.use_states(plan.states);
         }
     }
 }

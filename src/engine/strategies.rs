@@ -13,6 +13,7 @@ use crate::engine::slab::Slab;
 use crate::policy::breaker::Breaker;
 use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::hedge::latency::Percentile;
 use crate::policy::limiter::Bulkhead;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::limiter::adaptive::Adaptive;
@@ -27,6 +28,7 @@ pub(super) struct Strategies {
     pub(super) throttles: Lazy<Throttle>,
     pub(super) breakers: Lazy<Breaker>,
     pub(super) bulkheads: Lazy<Room>,
+    pub(super) latencies: Lazy<Percentile>,
     /// Who waits behind the probes of each breaker, in order.
     pub(super) behind_probes: BTreeMap<usize, VecDeque<BehindOne>>,
 }
@@ -100,6 +102,7 @@ impl Strategies {
             throttles: Lazy::new(layout.throttles.len),
             breakers: Lazy::new(layout.breakers.len),
             bulkheads: Lazy::new(layout.bulkheads.len),
+            latencies: Lazy::new(layout.latencies.len),
             behind_probes: BTreeMap::new(),
         }
     }
@@ -133,6 +136,7 @@ impl Strategies {
             + self.throttles.bytes()
             + self.breakers.bytes()
             + self.bulkheads.bytes()
+            + self.latencies.bytes()
     }
 }
 

@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use crate::measure::outcome::Amplification;
+use crate::measure::record::Reason;
 use crate::measure::record::Series;
-use crate::measure::record::ServiceWindow;
 use crate::measure::record::Verdicts;
 use crate::measure::timeline::Timeline;
 use crate::measure::timeline::Totals;
@@ -36,9 +36,9 @@ pub(super) fn amplification(
     };
     let starts = timeline.zero..(timeline.end + 1).saturating_sub(width);
     let peak = starts.filter_map(|start| ratio(start..start + width)).reduce(f64::max);
-    let mut by_reason = [0; 4];
+    let mut by_reason = [0; Reason::COUNT];
     for window in series.service(service).skip(timeline.zero) {
-        for (sum, count) in by_reason.iter_mut().zip(reasons(window)) {
+        for (sum, count) in by_reason.iter_mut().zip(window.by_reason()) {
             *sum += u64::from(count);
         }
     }
@@ -48,11 +48,6 @@ pub(super) fn amplification(
         after_trigger: ratio(lifted..timeline.end),
         by_reason,
     }
-}
-
-/// Attempts of a window in the order of `Reason`.
-const fn reasons(window: &ServiceWindow) -> [u32; 4] {
-    [window.first, window.retry_after_timeout, window.retry_after_refusal, window.retry_after_error]
 }
 
 /// `ok` verdicts ÷ offered requests over a stretch, at most 1; `None` when nothing was offered.
@@ -102,6 +97,7 @@ mod tests {
     use crate::units::SECOND;
 
     use super::*;
+    use crate::measure::record::ServiceWindow;
 
     /// Oracle D-2, a hundred requests of each kind: attempts 1, 3, 2, 1, 4, the last one lost.
     #[test]
@@ -136,7 +132,7 @@ mod tests {
         assert_eq!(found.whole, Some(2.2));
         assert_eq!(found.peak, Some(4.0));
         assert_eq!(found.after_trigger, Some(4.0));
-        assert_eq!(found.by_reason, [500, 600, 0, 0]); // Retry share 6/11.
+        assert_eq!(found.by_reason, [500, 600, 0, 0, 0]); // Retry share 6/11.
         assert_eq!(goodput_ratio(&timeline, 0..5), Some(0.8));
         assert_eq!(lost_share(&series, 0), Some(0.2));
         assert_eq!(lost_share(&series, 4), Some(1.0));

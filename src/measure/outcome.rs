@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::measure::record::Ending;
+use crate::measure::record::Reason;
 use crate::measure::record::Verdicts;
 
 /// What became of one run (validation of recovery: see `storm.rs`).
@@ -29,8 +30,8 @@ pub struct Amplification {
     /// From the end of the last trigger to the horizon.
     pub after_trigger: Option<f64>,
     /// Attempts at this service, from time 0, by reason: first, after timeout, after refusal,
-    /// after error.
-    pub by_reason: [u64; 4],
+    /// after error, hedges.
+    pub by_reason: [u64; Reason::COUNT],
 }
 
 /// A span of time that may not have ended when the run did.

@@ -43,6 +43,8 @@ pub struct ServiceWindow {
     pub retry_after_refusal: u32,
     /// Attempts that reached it as a retry after an error.
     pub retry_after_error: u32,
+    /// Attempts that reached it beside others of their call.
+    pub hedge: u32,
     /// Attempts refused on arrival: down, full (answered or silent).
     pub refused: u32,
     /// Attempts answered well (the handler's calls included).
@@ -73,9 +75,20 @@ impl ServiceWindow {
         self.first + self.retries()
     }
 
-    /// Attempts that reached the service and were not the first of their call.
+    /// Attempts that reached the service, in the order of `Reason`.
+    pub const fn by_reason(&self) -> [u32; Reason::COUNT] {
+        [
+            self.first,
+            self.retry_after_timeout,
+            self.retry_after_refusal,
+            self.retry_after_error,
+            self.hedge,
+        ]
+    }
+
+    /// Attempts that reached the service and were not the first of their call: retries and hedges.
     pub const fn retries(&self) -> u32 {
-        self.retry_after_timeout + self.retry_after_refusal + self.retry_after_error
+        self.retry_after_timeout + self.retry_after_refusal + self.retry_after_error + self.hedge
     }
 }
 

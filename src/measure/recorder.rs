@@ -48,7 +48,7 @@ pub struct Recorder {
     populations: Vec<PopulationWindow>,
     services: Vec<ServiceWindow>,
     /// Attempts that reached each service, by reason.
-    reached: Vec<[u32; 4]>,
+    reached: Vec<[u32; Reason::COUNT]>,
     edges: Vec<EdgeWindow>,
     verdicts: Vec<Verdicts>,
     series: Series,
@@ -71,7 +71,7 @@ impl Recorder {
             window_start: SimTime::ZERO,
             populations: vec![PopulationWindow::default(); populations],
             services: vec![ServiceWindow::default(); services],
-            reached: vec![[0; 4]; services],
+            reached: vec![[0; Reason::COUNT]; services],
             edges: vec![EdgeWindow::default(); edges],
             verdicts: vec![Verdicts::default(); populations],
             series: Series {
@@ -222,6 +222,7 @@ impl Observer for Recorder {
             row.retry_after_timeout = reached[Reason::AfterTimeout as usize];
             row.retry_after_refusal = reached[Reason::AfterRefusal as usize];
             row.retry_after_error = reached[Reason::AfterError as usize];
+            row.hedge = reached[Reason::Hedge as usize];
         }
         for (row, level) in self.services.iter_mut().zip(services) {
             row.busy_ns = level.busy_ns;

@@ -3,7 +3,7 @@
 //! | Delay | As in |
 //! | --- | --- |
 //! | a fixed time after the last sending; a failure of `on` sends the next at once | gRPC A6, Polly 8, .NET's hedging handler |
-//! | zero or not set: all at once, load × `max_attempts` always | gRPC without `hedgingDelay`, Polly with `Delay` 0 |
+//! | zero or not set: all at one instant, load × `max_attempts` always | gRPC without `hedgingDelay`, Polly with `Delay` 0 |
 //! | after failures only | Polly with a negative `Delay` |
 //! | the latency that a share of recent answers did not exceed, within a bound on extra load | Finagle `BackupRequestFilter` ([`latency`]) |
 //! | an attempt's own timeout: the attempt stays out, and a retry follows after its back-off | Envoy `hedge_on_per_try_timeout` |
@@ -32,7 +32,7 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HedgeDelay {
-    /// So long after the last one was sent; zero: all at once, before anything is known.
+    /// So long after the last one was sent; zero: all at one instant, before anything is known.
     After(Duration),
     /// Only when an earlier one has failed.
     OnFailure,
@@ -90,15 +90,6 @@ pub struct Hedge {
 }
 
 impl HedgeConfig {
-    /// A call begins: its state, with as many attempts sent as are to be sent at once.
-    pub fn start(&self) -> Hedge {
-        let at_once = match self.delay {
-            HedgeDelay::After(delay) if delay.is_zero() => self.max_attempts.max(1),
-            _ => 1,
-        };
-        Hedge { sent: at_once, out: at_once, stopped: false, over: false }
-    }
-
     /// How long the timer runs that starts with the sending of an attempt; `None`: there is none.
     /// `backoff` is the wait before a retry, where hedging goes by attempt timeouts.
     /// `late` is the latency of a late answer, where hedging goes by percentiles and it is known.
@@ -113,6 +104,9 @@ impl HedgeConfig {
 }
 
 impl Hedge {
+    /// A call begins: its first attempt is sent.
+    pub const START: Self = Self { sent: 1, out: 1, stopped: false, over: false };
+
     /// The timer has ended: is another attempt to be sent? If so, it counts as sent.
     #[inline]
     #[must_use]
@@ -151,6 +145,11 @@ impl Hedge {
         if self.out == 0 { self.end(Err(class)) } else { Next::Await }
     }
 
+    /// No further attempts are sent: a budget has refused one, as in grpc-java.
+    pub const fn stop(&mut self) {
+        self.stopped = true;
+    }
+
     /// Attempts sent so far.
     pub const fn sent(&self) -> u32 {
         self.sent
@@ -161,7 +160,8 @@ impl Hedge {
         self.out
     }
 
-    const fn may_send(&self, config: &HedgeConfig) -> bool {
+    /// Is another attempt allowed, as far as this call goes?
+    pub const fn may_send(&self, config: &HedgeConfig) -> bool {
         !self.over && !self.stopped && self.sent < config.max_attempts
     }
 

@@ -254,7 +254,7 @@ fn outcome(
                 whole: Some(peak * 0.8 / [64.0, 16.0, 4.0, 1.0, 32.0][id.min(4)]),
                 peak: Some(peak / [64.0, 16.0, 4.0, 1.0, 32.0][id.min(4)]),
                 after_trigger: None,
-                by_reason: [100, 40, 30, 5],
+                by_reason: [100, 40, 30, 5, 0],
             })
             .collect(),
         goodput_ratio: [Some(1.0), Some(0.05), Some(if stuck { 0.01 } else { 0.97 })],
@@ -319,7 +319,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
                     whole: estimate(least * 0.8, least * 0.01),
                     peak: estimate(least, least * 0.03),
                     after_trigger: Estimate::default(),
-                    by_reason: [1.0, 30.0, 25.0, 2.0],
+                    by_reason: [1.0, 30.0, 25.0, 2.0, 0.0],
                 };
                 (name, summary)
             })

@@ -93,7 +93,7 @@ fn runs(material: &Material<'_>) -> Table {
             "amplification_whole amplification_peak \
              amplification_after_trigger first_attempts \
              retry_after_timeout_attempts retry_after_refusal_attempts \
-             retry_after_error_attempts",
+             retry_after_error_attempts hedge_attempts",
         );
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
     }
@@ -133,7 +133,7 @@ fn run_row(view: &View<'_>, run: &RunOutcome, services: &[String]) -> Vec<String
                 row.extend([service.whole, service.peak, service.after_trigger].map(number));
                 row.extend(service.by_reason.iter().map(u64::to_string));
             }
-            None => row.extend(std::iter::repeat_n(String::new(), 7)),
+            None => row.extend(std::iter::repeat_n(String::new(), 8)),
         }
     }
     row.extend([run.events.to_string(), format!("{:016x}", run.fingerprint)]);
@@ -250,6 +250,7 @@ fn series(view: &View<'_>) -> Table {
         let measures = columns(
             "attempts_first_rps attempts_retry_after_timeout_rps \
              attempts_retry_after_refusal_rps attempts_retry_after_error_rps \
+             attempts_hedge_rps \
              refused_rps completed_ok_rps completed_error_rps removed_rps \
              busy_workers wasted_workers waiting_attempts present_attempts \
              replicas_up crashes",
@@ -285,6 +286,7 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
                 s.retry_after_timeout,
                 s.retry_after_refusal,
                 s.retry_after_error,
+                s.hedge,
                 s.refused,
                 s.completed_ok,
                 s.completed_error,

@@ -187,6 +187,7 @@ impl Observer for Diary {
             Reason::AfterTimeout => "after-timeout",
             Reason::AfterRefusal => "after-refusal",
             Reason::AfterError => "after-error",
+            Reason::Hedge => "hedge",
         };
         self.at_service(now, service, format!("reached {reason}"));
     }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod field;
+mod nesting;
 mod operator;
 mod servers;
 mod settling;

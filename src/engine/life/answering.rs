@@ -340,7 +340,7 @@ impl<'p, O: Observer> Life<'p, O> {
             if is_gone(caller) {
                 return false;
             }
-            match self.calls[caller].parent.slot() {
+            match self.origin(self.calls[caller].parent).slot() {
                 Ok(_) => return true,
                 Err(attempt) => slot = attempt,
             }

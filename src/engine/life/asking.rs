@@ -77,7 +77,10 @@ impl<'p, O: Observer> Life<'p, O> {
             if call.edge.hears_attempts {
                 self.tell_sent(slot, call.edge);
             }
-            self.send(slot, self.calls[slot]);
+            match call.edge.inside.as_deref() {
+                Some(inside) => self.go_inside(slot, inside),
+                None => self.send(slot, self.calls[slot]),
+            }
         }
     }
 
@@ -122,9 +125,9 @@ impl<'p, O: Observer> Life<'p, O> {
                     Answer::Refused => return self.reject(slot, index, Class::BreakerOpen),
                     Answer::Wait(_) => return false,
                 },
-                Layer::Hedge => {}
                 // Innermost of all: its time runs from when the attempt is sent.
-                Layer::AttemptTimeout => {}
+                // A hedge divides the layers, and stands in neither part.
+                Layer::AttemptTimeout | Layer::Hedge => {}
             }
         }
         true

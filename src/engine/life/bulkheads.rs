@@ -33,8 +33,9 @@ pub(super) struct Place {
     /// Which set of states, and which of them.
     states: usize,
     index: usize,
-    /// The edge of the call.
+    /// The edge of the call, and which part of its policy it is.
     edge: usize,
+    depth: usize,
     config: BulkheadConfig,
 }
 
@@ -134,16 +135,18 @@ impl<'p, O: Observer> Life<'p, O> {
             return;
         }
         let config = bulkhead.config;
-        self.vacate(Place { states, index, edge: call.edge.index, config });
+        let (edge, depth) = (call.edge.index, call.edge.depth);
+        self.vacate(Place { states, index, edge, depth, config });
     }
 
     /// A place falls free. Who may come in next is for the settings of now to say, where they
     /// share the bulkhead.
     fn vacate(&mut self, place: Place) {
-        let now = &self.plans[self.plan].edges[place.edge];
-        let config = match &now.bulkhead {
-            Some(of_now) if now.states == place.states => &of_now.config,
-            _ => &place.config,
+        let now = self.plans[self.plan].edges[place.edge].segments().nth(place.depth);
+        let of_now = now.filter(|now| now.states == place.states);
+        let config = match of_now.and_then(|now| now.bulkhead.as_ref()) {
+            Some(of_now) => &of_now.config,
+            None => &place.config,
         };
         let room = self.states[place.states].bulkheads.get(place.index, Room::default);
         room.bulkhead.leave_place();
@@ -161,8 +164,9 @@ impl<'p, O: Observer> Life<'p, O> {
             && self.calls[slot].state.take(Flag::PLACE)
         {
             let index = bulkhead.index(self.instance_of(call.parent));
-            let (states, edge) = (call.edge.states, call.edge.index);
-            self.kept.insert(attempt, Place { states, index, edge, config: bulkhead.config });
+            let EdgePlan { states, index: edge, depth, .. } = *call.edge;
+            let config = bulkhead.config;
+            self.kept.insert(attempt, Place { states, index, edge, depth, config });
         }
     }
 
@@ -177,9 +181,9 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The operator may have made bulkheads wider: who waits for a place goes on.
     pub(super) fn widen_bulkheads(&mut self) {
         let plan = &self.plans[self.plan];
-        for (edge, of) in plan.edges.iter().enumerate() {
+        for of in plan.edges.iter().flat_map(EdgePlan::segments) {
             let Some(bulkhead) = &of.bulkhead else { continue };
-            for index in bulkhead.indices(plan.instances(edge)) {
+            for index in bulkhead.indices(plan.instances(of.index)) {
                 let states = &mut self.states[plan.states];
                 let Some(room) = states.bulkheads.used_mut(index) else { continue };
                 while room.bulkhead.admit_within(room.limit(&bulkhead.config)) {

@@ -143,14 +143,15 @@ impl<O: Observer> Life<'_, O> {
     /// How many breakers the callers along an edge have in use, and how many are not closed.
     fn breakers_of(&mut self, edge: usize) -> (u32, u32) {
         let plan = &self.plans[self.plan];
-        let Some(breaker) = &plan.edges[edge].breaker else { return (0, 0) };
         let (now, keys) = (self.calendar.now(), self.keys);
-        let states = &mut self.states[plan.states].breakers;
         let (mut used, mut open) = (0, 0);
-        for (index, state) in states.used(breaker.indices(plan.instances(edge))) {
-            used += 1;
-            state.pass_time(&breaker.config, now, &opening(&keys, index));
-            open += u32::from(state.state(now) != BreakerState::Closed);
+        for breaker in plan.edges[edge].segments().filter_map(|part| part.breaker.as_ref()) {
+            let states = &mut self.states[plan.states].breakers;
+            for (index, state) in states.used(breaker.indices(plan.instances(edge))) {
+                used += 1;
+                state.pass_time(&breaker.config, now, &opening(&keys, index));
+                open += u32::from(state.state(now) != BreakerState::Closed);
+            }
         }
         (used, open)
     }

@@ -5,6 +5,7 @@ use crate::engine::caller::Parent;
 use crate::engine::life::Life;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
+use crate::engine::plan::HedgePlan;
 use crate::engine::plan::RetryPlan;
 use crate::engine::plan::Shared;
 use crate::policy::budget::Answer;
@@ -17,6 +18,7 @@ use crate::policy::stack::Layer;
 use crate::policy::throttle::Passage;
 use crate::random::Purpose;
 use crate::units::Draw;
+use crate::units::SimTime;
 
 impl<'p, O: Observer> Life<'p, O> {
     /// A call begins its first try: budgets that calls pay for are paid.
@@ -94,6 +96,58 @@ impl<'p, O: Observer> Life<'p, O> {
         }
     }
 
+    /// A hedged call begins: budgets that calls pay for are paid.
+    pub(super) fn pay_in_for_hedges(&mut self, slot: u32, hedge: &HedgePlan) {
+        self.with_hedge_budget(slot, hedge, |budget, config, now, _| {
+            budget.call_started(config, now);
+        });
+    }
+
+    /// The budget of a hedge hears of the outcome of one of its attempts.
+    pub(super) fn tell_hedge_budget(
+        &mut self,
+        slot: u32,
+        hedge: &HedgePlan,
+        outcome: Result<(), Class>,
+    ) {
+        let sent = self.memories[slot as usize].hedge.sent();
+        let (on, last) = (hedge.config.on, sent >= hedge.config.max_attempts);
+        self.with_hedge_budget(slot, hedge, |budget, config, now, tab| match outcome {
+            Ok(()) => budget.attempt_succeeded(config, now, sent == 1, tab),
+            Err(class) => {
+                let failure = Failure { class, retried: on.contains(class), last };
+                budget.attempt_failed(config, now, failure, tab);
+            }
+        });
+    }
+
+    /// Does the budget of a hedge pay for another attempt?
+    pub(super) fn hedge_is_paid(&mut self, slot: u32, hedge: &HedgePlan, class: Class) -> bool {
+        let granted = self.with_hedge_budget(slot, hedge, |budget, config, now, tab| {
+            budget.may_retry(config, now, class, tab).is_granted()
+        });
+        let granted = granted.unwrap_or(true);
+        if !granted {
+            self.observer.denied(self.calendar.now(), self.calls[slot].edge.index);
+        }
+        granted
+    }
+
+    /// Asks or tells the budget of a hedge something, if there is one.
+    fn with_hedge_budget<T>(
+        &mut self,
+        slot: u32,
+        hedge: &HedgePlan,
+        ask: impl FnOnce(&mut Budget, &BudgetConfig, SimTime, &mut Tab) -> T,
+    ) -> Option<T> {
+        let budget = hedge.budget.as_ref()?;
+        let call = self.calls[slot];
+        let index = budget.index(self.instance_of(call.parent));
+        let state = self.states[call.edge.states].budget(index, &budget.config);
+        let tab = &mut self.memories[slot as usize].hedge_tab;
+        Some(ask(state, &budget.config, self.calendar.now(), tab))
+    }
+
     /// What a call holds of its budget is given back.
     pub(super) fn leave_budget(&mut self, slot: u32, edge: &EdgePlan) {
         let now = self.calendar.now();
@@ -161,7 +215,7 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The instance of the caller's group that makes a call.
     #[inline(always)]
     pub(super) fn instance_of(&self, parent: Parent) -> u32 {
-        match parent.slot() {
+        match self.origin(parent).slot() {
             Ok(request) => self.requests[request].client,
             Err(attempt) => u32::from(self.attempts[attempt].replica),
         }

@@ -58,6 +58,9 @@ impl<'p, O: Observer> Life<'p, O> {
         cause: Option<Cause>,
     ) {
         self.calls.free(slot);
+        if let Some(outer) = parent.outer() {
+            return self.hear_inside(outer, slot, outcome, cause);
+        }
         match parent.slot() {
             Ok(request) => {
                 let cause = |class| cause.unwrap_or(cause_of(class));
@@ -180,6 +183,9 @@ impl<'p, O: Observer> Life<'p, O> {
     /// Nobody waits for the call's attempt any more. R9: the server learns of it only where it is
     /// told.
     pub(super) fn abandon_attempt(&mut self, slot: u32, tell: bool) {
+        if self.calls[slot].edge.inside.is_some() {
+            return self.abandon_inside(slot, tell);
+        }
         let attempt = std::mem::replace(&mut self.calls[slot].attempt, NOBODY);
         if attempt == NOBODY {
             return;

@@ -32,11 +32,12 @@ const MOST_PANELS: usize = 12;
 /// Panels that one column holds.
 const MOST_ROWS: usize = 4;
 /// The reasons in the order in which they are stacked, from below.
-const REASONS: [(Fill, &str); 4] = [
+const REASONS: [(Fill, &str); 5] = [
     (Fill::First, "first attempt of its call"),
     (Fill::Timeout, "retry after timeout"),
     (Fill::Refusal, "retry after refusal"),
     (Fill::Error, "retry after error"),
+    (Fill::Hedge, "hedge, beside others"),
 ];
 
 /// The chart.
@@ -63,7 +64,7 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
 /// The legend: what occurs in the panels, and nothing else.
 fn entries(view: &View<'_>, shown: &[ServiceId]) -> Vec<(Sample, String)> {
     let windows = || shown.iter().flat_map(|&id| view.series().service(id));
-    let occurs = |reason: usize| windows().any(|window| by_reason(window)[reason] > 0);
+    let occurs = |reason: usize| windows().any(|window| window.by_reason()[reason] > 0);
     let reasons = REASONS.iter().enumerate().filter(|(index, _)| *index == 0 || occurs(*index));
     let mut entries: Vec<_> =
         reasons.map(|(_, (fill, name))| (Sample::Area(*fill), (*name).to_owned())).collect();
@@ -204,7 +205,9 @@ fn panel(
         let roof: Vec<f64> = kept
             .iter()
             .zip(&floor)
-            .map(|(&index, below)| below + f64::from(by_reason(windows[index])[layer]) * per_second)
+            .map(|(&index, below)| {
+                below + f64::from(windows[index].by_reason()[layer]) * per_second
+            })
             .collect();
         if roof != floor {
             let y = |value: f64| axis.at(value, place.bottom(), place.y);
@@ -222,11 +225,6 @@ fn panel(
     let crashed = visible.iter().filter(|&&index| windows[index].crashes > 0);
     crashes::marks(canvas, place, &crashed.map(|&index| x(index)).collect::<Vec<_>>());
     Facts { peak, capacity, far: line.is_none(), crashes }
-}
-
-/// Attempts of a window by reason, in the order of `REASONS`.
-fn by_reason(window: &ServiceWindow) -> [u32; 4] {
-    [window.first, window.retry_after_timeout, window.retry_after_refusal, window.retry_after_error]
 }
 
 /// What the heading adds to a service's name.

@@ -64,16 +64,19 @@ pub(super) enum Fill {
     Refusal,
     /// Retries after an error: purple with dots.
     Error,
+    /// Hedges: green with upright strokes.
+    Hedge,
     /// While people turn requests away: a pale ground with level strokes.
     Shed,
 }
 
 /// The hatched fills, with the colour below and the pattern on top.
-const HATCHED: [(Fill, Colour, &str); 4] = [
+const HATCHED: [(Fill, Colour, &str); 5] = [
     (Fill::Timeout, ORANGE, r#"<path d="M-2,10 L10,-2 M6,34 L34,6 M-2,34 L34,-2" class="h"/>"#),
     (Fill::Refusal, VERMILION, r#"<path d="M-2,-2 L34,34 M-2,30 L2,34 M30,-2 L34,2" class="h"/>"#),
     (Fill::Error, PURPLE, r#"<circle cx="8" cy="8" r="4"/><circle cx="24" cy="24" r="4"/>"#),
     (Fill::Shed, SHED, r#"<path d="M0,8 L32,8 M0,24 L32,24" class="h"/>"#),
+    (Fill::Hedge, GREEN, r#"<path d="M8,0 L8,32 M24,0 L24,32" class="h"/>"#),
 ];
 
 /// The reserved colour of a mark that SVG needs more than a colour for.
@@ -101,6 +104,7 @@ impl Fill {
             Self::Refusal => rgb(reserved(2, 1)),
             Self::Error => rgb(reserved(2, 2)),
             Self::Shed => rgb(reserved(2, 3)),
+            Self::Hedge => rgb(reserved(2, 4)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Hedged requests against independent servers that are never busy.
 
+use stormlab::policy::hedge::Hedge;
 use stormlab::policy::hedge::HedgeConfig;
 use stormlab::policy::hedge::HedgeDelay;
 use stormlab::policy::hedge::Next;
@@ -26,7 +27,7 @@ fn r_32_a_hedge_after_the_95th_percentile() {
     };
     let (mut hedges, mut latencies) = (0u64, Vec::with_capacity(REQUESTS as usize));
     for request in 0..REQUESTS {
-        let mut hedge = config.start();
+        let mut hedge = Hedge::START;
         let mut answer = service(request, 1);
         let timer = config.timer(Duration::ZERO, None).expect("a timer");
         if timer < answer && hedge.due(&config) {

@@ -58,7 +58,7 @@ fn replay(
         let wait = config.timer(Duration::from_millis(backoff_ms), None)?;
         Some(now + wait.as_nanos() / 1_000_000)
     };
-    let mut hedge: Hedge = config.start();
+    let mut hedge: Hedge = Hedge::START;
     for sent in 1..=hedge.sent() {
         send(0, sent, &mut out);
     }

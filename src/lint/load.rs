@@ -8,17 +8,14 @@ use serde::Serialize;
 use crate::lint::crash::Busy;
 use crate::lint::crash::Crash;
 use crate::lint::crash::crash;
+use crate::lint::long_run::within_budget;
 use crate::lint::longest::LongestCall;
 use crate::lint::longest::longest_calls;
-use crate::lint::shares::count_instances;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::attempts_per_call;
 use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
 use crate::lint::worst_case::patience_with;
-use crate::policy::budget::BudgetConfig;
-use crate::policy::stack::Policy;
-use crate::policy::stack::Scoped;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
@@ -175,31 +172,6 @@ fn rates(model: &Model, factor: impl Fn(EdgeId, f64) -> f64) -> Vec<f64> {
     at
 }
 
-/// Attempts per call in the long run: what is paid in, plus the floors, up to the attempts allowed;
-/// those of retries, hedges and policies inside one another multiplied. A bucket that successes
-/// fill pays for at most `ratio` retries per call, whatever its size.
-fn within_budget(model: &Model, edge: EdgeId, calls: f64) -> f64 {
-    let outer = model.edges[edge].policy;
-    let paid = |most: Option<u32>, budget: Option<Scoped<BudgetConfig>>| {
-        let all = most.map_or(f64::INFINITY, f64::from);
-        let Some(budget) = budget else { return all };
-        let Some((paid, floor)) = budget.config.in_the_long_run() else { return all };
-        let floors = if floor == 0 || !calls.is_finite() {
-            0.0
-        } else {
-            count_instances(model, outer, budget.per) as f64 * f64::from(floor)
-        };
-        all.min(1.0 + (f64::from(paid) + floors / calls) / 1_000.0)
-    };
-    let each = |policy: &Policy| {
-        let retries = policy.retry.as_ref().map_or(1.0, |it| paid(it.max_attempts, it.budget));
-        let hedges =
-            policy.hedge.as_ref().map_or(1.0, |it| paid(Some(it.config.max_attempts), it.budget));
-        retries * hedges
-    };
-    model.policies[outer].nested().map(each).product()
-}
-
 /// Seconds that one attempt keeps a worker busy in good health: its own work and, where the worker
 /// waits for them, the calls it makes.
 fn worker_times(model: &Model) -> Vec<f64> {
@@ -273,12 +245,12 @@ fn drain(model: &Model, service: ServiceId, rate: f64, capacity: f64) -> Option<
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::scenario;
 
     /// A client at 25/s over one layer over a database, with the given settings.
-    fn loads_of(work: &str, queue: &str, policy: &str) -> Vec<ServiceLoad> {
+    pub(crate) fn loads_of(work: &str, queue: &str, policy: &str) -> Vec<ServiceLoad> {
         loads_under("hang", false, work, queue, policy)
     }
 
@@ -315,38 +287,6 @@ mod tests {
         check("20ms", "10", LoadClass::Vulnerable, 0.1, Some(1.0));
         check("20ms", "unlimited", LoadClass::Vulnerable, 0.1, None);
         check("200ms", "1", LoadClass::Overloaded, 1.0, Some(1.0));
-    }
-
-    #[test]
-    fn budgets_bound_the_load_in_the_long_run() {
-        #[track_caller]
-        fn check(budget: &str, expected: f64) {
-            let policy = format!("{{retry: {{max_attempts: 20, budget: {budget}}}}}");
-            let db = &loads_of("20ms", "{}", &policy)[1];
-            let found = db.load_within_budgets.unwrap();
-            assert!((found - expected).abs() < 1e-9, "{budget}: {found}");
-        }
-        check("{ratio: {share: 20%, deposit: call}}", 0.12);
-        // Four replicas each have the floor: 30 + 4 × 10 = 70 of 250.
-        check("{ratio: {share: 20%, deposit: call, floor: 10/s}}", 0.28);
-        check("{ratio: {share: 20%, deposit: call, floor: 10/s, per: [target]}}", 0.16);
-        check("{token_bucket: {max_tokens: 10, token_ratio: 0.1}}", 0.11);
-    }
-
-    #[test]
-    fn hedges_and_policies_inside_multiply_within_their_budgets() {
-        #[track_caller]
-        fn check(policy: &str, all: f64, paid: f64) {
-            let db = &loads_of("20ms", "{}", policy)[1];
-            let found = [db.load_all_attempts, db.load_within_budgets].map(Option::unwrap);
-            assert!((found[0] - all).abs() + (found[1] - paid).abs() < 1e-9, "{policy}: {found:?}");
-        }
-        let ratio = "{ratio: {share: 5%, deposit: call}}";
-        check("{hedge: {after: 1s, max_attempts: 3}}", 0.3, 0.3);
-        check(&format!("{{hedge: {{after: 1s, max_attempts: 3, budget: {ratio}}}}}"), 0.3, 0.105);
-        let retry = format!("retry: {{max_attempts: 4, budget: {ratio}}}");
-        check(&format!("{{hedge: {{after: 1s}}, {retry}}}"), 0.8, 0.21);
-        check(&format!("{{hedge: {{after: 1s}}, inner: q}}, q: {{{retry}}}"), 0.8, 0.21);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod crash;
 mod explain;
 mod load;
+mod long_run;
 mod longest;
 mod meant;
 mod meant_backoff;

@@ -252,10 +252,7 @@ fn policy(out: &mut String, case: &PolicyCase) {
             ("bulkhead", Some(sum)) => format!(", {} places in all", number(sum)),
             _ => String::new(),
         };
-        let strategy = match &state.inner {
-            Some(inner) => format!("{} of {inner}", state.strategy),
-            None => state.strategy.to_owned(),
-        };
+        let strategy = state.strategy;
         line(
             out,
             &format!("  {strategy}: one state per {}, {} of them{sum}.", state.per, state.count),

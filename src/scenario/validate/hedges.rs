@@ -16,8 +16,11 @@ use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
 use crate::scenario::file::WrittenAfter;
+use crate::scenario::file::WrittenBackoff;
 use crate::scenario::file::WrittenHedge;
+use crate::scenario::file::WrittenJitter;
 use crate::scenario::file::WrittenPolicy;
+use crate::scenario::reader::Spanned;
 use crate::scenario::validate::backoffs;
 use crate::scenario::validate::policies::meant_budget;
 
@@ -32,6 +35,7 @@ pub(super) fn meant(written: &WrittenHedge, problems: &mut Problems) -> Hedging 
         WrittenAfter::Percentile(config) => HedgeDelay::AtPercentile(*config),
         WrittenAfter::Timeout(timeout, waits, jitter) => {
             backoff = backoffs::meant(waits.as_deref(), *jitter, problems);
+            check_waits(waits.as_deref(), *jitter, problems);
             // A sequence of waits that ends allows no more attempts than it has waits.
             let bound = backoff.most_retries().map(|retries| retries.saturating_add(1));
             max_attempts = bound.map_or(max_attempts, |bound| max_attempts.min(bound));
@@ -68,6 +72,31 @@ fn check(written: &WrittenHedge, on: ClassSet, problems: &mut Problems) {
         && let Some((problem, help)) = refused(&budget.value.config.config)
     {
         problems.push_with(budget.place, problem, help);
+    }
+}
+
+/// A hedge waits by the number of the attempt, and by nothing else.
+fn check_waits(
+    waits: Option<&WrittenBackoff>,
+    jitter: Option<Spanned<WrittenJitter>>,
+    problems: &mut Problems,
+) {
+    if let Some(jitter) = jitter
+        && jitter.value.kind.remembers()
+    {
+        problems.push_with(
+            jitter.place,
+            "this jitter depends on the wait before, and the waits of a hedge do not know one \
+             another",
+            "use `full`, `equal` or `{ plus_minus: 20% }`",
+        );
+    }
+    if let Some(other) = waits.and_then(|waits| waits.by_class.first()) {
+        problems.push_with(
+            other.change.place,
+            "the next attempt of a hedge may follow no failure: its wait is not one of a class",
+            "leave `by_class` out",
+        );
     }
 }
 

@@ -231,6 +231,16 @@ fn what_does_not_go_with_a_hedge_is_refused_with_a_way_out() {
         "an attempt stays out when the hedge's `timeout` of 500ms is over",
         "remove `attempt_timeout`",
     );
+    check(
+        "{ hedge: { after: { timeout: 1s, backoff: { exponential: { base: 1s } }, jitter: ^decorrelated } } }",
+        "do not know one another",
+        "use `full`",
+    );
+    check(
+        "{ hedge: { after: { timeout: 1s, backoff: { constant: 1s, by_class: [{ on: timeout, scale: ^2 }] } } } }",
+        "may follow no failure",
+        "leave `by_class` out",
+    );
     for (budget, help) in [
         ("^{ concurrent: { limit: 3 } }", "`ratio: { share: 5%"),
         ("^{ active_share: { share: 20% } }", "`ratio: { share: 5%"),

@@ -42,14 +42,14 @@ fn a_name_stands_for_the_policy_and_what_is_inside_it() {
     let found = lint::explanation(&scenario, "base").expect("the base");
     let json = serde_json::to_value(&found).expect("JSON");
     assert_eq!(json["calls"][0]["attempts_per_call"], 4 * 5 * 2);
-    assert_eq!(json["policies"][0]["instances"][0]["inner"], "sdk");
+    assert_eq!(json["policies"][2]["instances"][0]["count"], 1, "`p` comes to it");
     let text = lint::explain(&scenario, "base");
     for line in [
         "    inner: sdk",
         "#   retry: up to 4 tries, one after another (40 attempts)",
         "#     each a call under the policy sdk (10 attempts)",
         "#         each a call under the policy mesh (2 attempts)",
-        "#   budget of sdk: one state per [caller, target], 1 of them, 100 tokens in all when full.",
+        "#   budget: one state per [caller, target], 1 of them, 100 tokens in all when full.",
     ] {
         assert!(text.lines().any(|known| known == line), "{line:?}\n{text}");
     }

@@ -68,9 +68,10 @@ pub fn hedge_in_words(it: &Hedging) -> String {
             config.window
         )),
     };
-    let mut words = match it.config.delay {
-        HedgeDelay::After(delay) if delay.is_zero() => format!("{most} attempts at once"),
-        _ => {
+    let all_at_once = matches!(it.config.delay, HedgeDelay::After(delay) if delay.is_zero());
+    let mut words = match all_at_once {
+        true => format!("{most} attempts at once"),
+        false => {
             let when: Vec<_> = late.into_iter().chain(failed).collect();
             let waits = match it.config.delay {
                 HedgeDelay::OnTimeout(_) => format!(", after a wait ({})", it.backoff),
@@ -81,7 +82,8 @@ pub fn hedge_in_words(it: &Hedging) -> String {
     };
     words += &match on {
         ClassSet::NONE => "; any failure ends the call".to_owned(),
-        on => format!("; any failure but {on} ends the call"),
+        on if all_at_once => format!("; any failure but {on} ends the call"),
+        _ => "; any other failure ends the call".to_owned(),
     };
     if it.obeys_hints {
         words += "; a server's word when to come again delays the next one, or forbids it";

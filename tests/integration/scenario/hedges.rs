@@ -13,6 +13,7 @@ use stormlab::policy::stack::Layer;
 use stormlab::scenario::model::Deed;
 use stormlab::units::Duration;
 
+use crate::lab::diary;
 use crate::scenario::effective::again;
 use crate::scenario::parse;
 use crate::scenario::valid;
@@ -290,8 +291,8 @@ fn explain_says_a_hedge_in_words() {
     check(
         "after: 100ms, max_attempts: 3, on: [timeout], hint: obey",
         "another attempt 100ms after the last one was sent, or at once when one fails with timeout; \
-         3 at most; any failure but timeout ends the call; a server's word when to come again delays \
-         the next one, or forbids it",
+         3 at most; any other failure ends the call; a server's word when to come again delays the \
+         next one, or forbids it",
     );
     check(
         "after: 0s, max_attempts: 5, on: [timeout]",
@@ -299,7 +300,7 @@ fn explain_says_a_hedge_in_words() {
     );
     check(
         "after: failure, on: [timeout]",
-        "another attempt at once when one fails with timeout; 2 at most; any failure but timeout \
+        "another attempt at once when one fails with timeout; 2 at most; any other failure \
          ends the call",
     );
     check(
@@ -311,7 +312,7 @@ fn explain_says_a_hedge_in_words() {
     check(
         "after: { timeout: 500ms, backoff: 25ms }, on: [timeout]",
         "another attempt when the last one has been out for 500ms (it stays out), or when one fails \
-         with timeout, after a wait (25ms each time; no jitter); 2 at most; any failure but timeout ends the call",
+         with timeout, after a wait (25ms each time; no jitter); 2 at most; any other failure ends the call",
     );
     check("after: 1s, max_attempts: 1", "none, with 1 attempt at most");
 }
@@ -331,4 +332,33 @@ fn a_hedge_counts_at_the_worst() {
     assert_eq!(json["policies"][0]["instances"][0]["strategy"], "hedge budget");
     let tree = json["policies"][0]["attempt_tree"].as_array().expect("a tree");
     assert_eq!(tree[1], "  hedge: up to 4 side by side (4 attempts)");
+}
+
+/// What is written acts: the moments at which attempts of one request are sent.
+#[test]
+fn a_hedge_and_an_inner_policy_of_a_file_send_their_attempts() {
+    #[track_caller]
+    fn check(policy: &str, work: &str, expected: &[f64]) {
+        let one = "arrivals: [{ burst: { count: 1, at: 10min } }]";
+        let text = file(policy).replace("arrivals: { poisson: 20/s }", one);
+        let text = text.replace("workers: 1, work: 5ms", &format!("workers: 9, {work}"));
+        let moments = diary(&valid(&text).variants[0].model).moments_ms(&["reached"]);
+        let first = moments[0];
+        let moments: Vec<_> = moments.iter().map(|at| (at - first).round()).collect();
+        assert_eq!(moments, expected, "{policy}");
+    }
+    let slow = "work: 1s";
+    let failing = "work: 10ms, errors: { class: unavailable, share: 100% }";
+    check("{ hedge: { after: 100ms, max_attempts: 3 } }", slow, &[0.0, 100.0, 200.0]);
+    check("{ hedge: { after: failure, max_attempts: 3 } }", slow, &[0.0]);
+    check("{ hedge: { after: failure, max_attempts: 3 } }", failing, &[0.0, 10.0, 20.0]);
+    check("{ hedge: { after: 100ms, on: [timeout] } }", failing, &[0.0]);
+    let late = "{ hedge: { after: { timeout: 100ms, backoff: 50ms }, max_attempts: 3 } }";
+    check(late, slow, &[0.0, 150.0, 300.0]);
+    check(
+        "{ retry: { max_attempts: 2, backoff: 1s }, inner: q }\n  \
+         q: { retry: { max_attempts: 2, backoff: 100ms } }",
+        failing,
+        &[0.0, 110.0, 1_120.0, 1_230.0],
+    );
 }

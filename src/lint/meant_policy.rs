@@ -2,6 +2,7 @@
 
 use crate::lint::meant::Lines;
 use crate::lint::meant::distribution;
+use crate::lint::meant::name;
 use crate::lint::meant_backoff::backoff;
 use crate::lint::meant_backoff::hint;
 use crate::lint::meant_backoff::jitter;
@@ -9,6 +10,7 @@ use crate::lint::meant_breaker::breaker;
 use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
+use crate::lint::meant_hedge::hedge;
 use crate::lint::meant_limiter;
 use crate::policy::backoff::Growth;
 use crate::policy::stack::Layer;
@@ -27,7 +29,7 @@ pub fn policy_as_meant(it: &Policy) -> String {
     let mut out = Lines::default();
     policy(&mut out, it);
     let text = out.into_text();
-    if it.order.is_empty() { "{}\n".to_owned() } else { below_its_name(&text) }
+    if is_empty(it) { "{}\n".to_owned() } else { below_its_name(&text) }
 }
 
 /// As [`policy_as_meant`], as JSON.
@@ -41,8 +43,13 @@ fn below_its_name(text: &str) -> String {
     text.lines().skip(1).map(moved).collect()
 }
 
+/// Does it say nothing at all?
+fn is_empty(it: &Policy) -> bool {
+    it.order.is_empty() && it.inner.is_none()
+}
+
 pub(super) fn policy(out: &mut Lines, it: &Policy) {
-    if it.order.is_empty() {
+    if is_empty(it) {
         return out.put(1, &it.name, "{}");
     }
     out.open(1, &it.name);
@@ -83,6 +90,9 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
     if let Some(it) = &it.retry {
         retry(out, it);
     }
+    if let Some(it) = &it.hedge {
+        hedge(out, it);
+    }
     if let Some(it) = &it.throttle {
         throttle(out, it);
     }
@@ -93,7 +103,12 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
         meant_limiter::bulkhead(out, it);
     }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
-    out.put(2, "order", format!("[{}]", layers.join(", ")));
+    if !layers.is_empty() {
+        out.put(2, "order", format!("[{}]", layers.join(", ")));
+    }
+    if let Some(inner) = &it.inner {
+        out.put(2, "inner", name(&inner.name));
+    }
 }
 
 fn layer_name(layer: Layer) -> &'static str {

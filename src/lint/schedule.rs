@@ -167,10 +167,7 @@ pub enum End {
 /// The schedule of `policy`.
 pub fn policy_schedule(policy: &Policy) -> Schedule {
     let attempts = attempts_per_call(policy);
-    let retries = match attempts {
-        Attempts::AtMost(n) => u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX),
-        Attempts::Unlimited => u32::MAX,
-    };
+    let retries = policy.max_attempts().map_or(u32::MAX, |most| most.saturating_sub(1));
     let rows = if retries == u32::MAX { ROWS_OF_UNLIMITED } else { retries.min(MOST_ROWS) };
     let backoff = policy.retry.as_ref().map(|retry| &retry.backoff);
     let of = |backoff: &Backoff| waits(backoff, rows);
@@ -206,7 +203,7 @@ pub fn policy_schedule(policy: &Policy) -> Schedule {
 
 /// The tree of attempts of a policy of more than one layer, a level on each line.
 pub(super) fn attempt_tree(policy: &Policy) -> Vec<String> {
-    if policy.order.len() < 2 {
+    if policy.order.len() < 2 && policy.inner.is_none() {
         return Vec::new();
     }
     AttemptTree::of(policy).to_string().lines().map(str::to_owned).collect()

@@ -8,6 +8,7 @@ use crate::lint::Outage;
 use crate::lint::Schedule;
 use crate::lint::Sent;
 use crate::lint::Wait;
+use crate::lint::hedge_in_words;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::report::policies::Outages;
@@ -97,7 +98,10 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             ),
             None => "retry".into(),
         },
-        Layer::Hedge => "hedge".into(),
+        Layer::Hedge => match &policy.hedge {
+            Some(hedge) => format!("hedge: {}", hedge_in_words(hedge)),
+            None => "hedge".into(),
+        },
         Layer::Throttle => match &policy.throttle {
             Some(it) => format!("throttle per {}: {}", it.per, guards::throttle(&it.config)),
             None => "throttle".into(),

@@ -314,3 +314,28 @@ fn json_carries_what_the_text_says() {
     let cost = &tenacity["outages"]["refusing"];
     assert!(cost["attempts_per_call"].is_null() && cost["limit"] == "no_progress", "{cost}");
 }
+
+/// Costs by hand: 12,000 calls, 10 ms apart.
+#[test]
+fn costs_are_those_of_hand_arithmetic() {
+    #[track_caller]
+    fn check(name: &str, expected: f64, tolerance: f64) {
+        let found = json(&["explain", "--policy", name, "--json"]);
+        let cost = found["outages"]["refusing"]["attempts_per_call"].as_f64().unwrap();
+        assert!((cost - expected).abs() <= tolerance, "{name}: {cost}, not {expected}");
+    }
+    let share = |retries: f64| retries / 12_000.0;
+    // Retries while more than 5 of 10 tokens are left: at 9, 8, 7 and 6.
+    check("grpc", 1.0 + share(4.0), 1e-5);
+    // 500 tokens: 100 retries at 5, 35 at 14.
+    check("aws-standard-before-2026", 1.0 + share(100.0), 1e-5);
+    check("aws-standard", 1.0 + share(35.0), 1e-5);
+    // A reserve of 10 s × 10/s, and 10/s for what is left of the two minutes.
+    check("tower", 1.0 + share(100.0 + 1_100.0), share(120.0));
+    // Six failures open it, and after a minute one probe opens it anew; one more may just fit.
+    check("gobreaker", share(7.0), share(1.0));
+    // By 127 s eight attempts, then one each 100 s: 34 more for the 73 s of calls that are oldest,
+    // 33 for the rest.
+    check("temporal", 8.0 + (34.0 * 73.0 + 33.0 * 47.0) / 120.0, 0.01);
+    check("urllib3", 11.0, 0.0);
+}

@@ -2,6 +2,7 @@
 
 mod schedules;
 mod systems;
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -282,7 +283,7 @@ fn a_policy_is_explained_with_its_tree_its_waits_and_a_chart() {
     assert!(said.contains("1 ········██┃██·"), "{said}");
     assert!(said.contains("attempts at 0, 80–120 ms, 240–360 ms, 560–840 ms"), "{said}");
     let (said, _, _) = stormlab(root(), &["explain", "--policy", "tenacity"]);
-    assert!(said.contains("more attempts than can be counted"), "{said}");
+    assert!(said.contains("cost: countless attempts a call"), "{said}");
     let (_, complaints, code) = stormlab(root(), &["explain"]);
     assert!(code == 2 && complaints.contains("<FILE|--policy <NAME>>"), "{complaints}");
 }

@@ -11,6 +11,7 @@ use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
 use crate::lint::meant_limiter;
 use crate::policy::backoff::Growth;
+use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
@@ -93,7 +94,8 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
         meant_limiter::bulkhead(out, it);
     }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
-    out.put(2, "order", format!("[{}]", layers.join(", ")));
+    let default: Vec<_> = DEFAULT_ORDER.into_iter().filter(|layer| it.has(*layer)).collect();
+    out.put_or(2, "order", (&it.order, &default), format!("[{}]", layers.join(", ")));
 }
 
 fn layer_name(layer: Layer) -> &'static str {

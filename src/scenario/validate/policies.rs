@@ -145,13 +145,21 @@ fn order(
                 "name each strategy once, outermost first",
             );
         }
-        if times == 0 && is_set(&layer) {
-            problems.push_with(
-                place,
-                format!("`order` leaves out `{}`, which the policy sets", word(layer)),
-                "name every strategy of the policy, outermost first",
-            );
-        }
+    }
+    let set: Vec<_> = layers.iter().copied().filter(is_set).collect();
+    let whole = completed(&set, policy);
+    let missing: Vec<_> = whole.iter().filter(|layer| !layers.contains(layer)).collect();
+    if !missing.is_empty() {
+        let missing: Vec<_> = missing.iter().map(|layer| format!("`{}`", word(**layer))).collect();
+        let whole: Vec<_> = whole.iter().map(|layer| word(*layer)).collect();
+        problems.push_with(
+            place,
+            format!("`order` leaves out {}, which the policy sets", missing.join(" and ")),
+            format!(
+                "name every strategy of the policy, outermost first, as `order: [{}]`",
+                whole.join(", ")
+            ),
+        );
     }
     if position(Layer::Timeout) > position(Layer::Retry) && position(Layer::Retry).is_some() {
         problems.push_with(
@@ -167,7 +175,22 @@ fn order(
             "put it last, or use `timeout`",
         );
     }
-    layers.iter().copied().filter(is_set).collect()
+    set
+}
+
+/// An order with the strategies that it leaves out: each before the first of those that the default
+/// order puts inside it, so that the new one stands where it would if nothing else were moved.
+fn completed(order: &[Layer], policy: &Policy) -> Vec<Layer> {
+    let rank = |layer: &Layer| DEFAULT_ORDER.iter().position(|known| known == layer);
+    let mut whole = order.to_vec();
+    for layer in DEFAULT_ORDER {
+        if policy.has(layer) && !whole.contains(&layer) {
+            let inside = |other: &Layer| rank(other) > rank(&layer);
+            let at = whole.iter().position(inside).unwrap_or(whole.len());
+            whole.insert(at, layer);
+        }
+    }
+    whole
 }
 
 /// The name of a layer in a scenario.

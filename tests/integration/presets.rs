@@ -1,5 +1,6 @@
 //! Presets, the schedule of a policy and what changes between two, through the program.
 
+mod goldens;
 mod schedules;
 mod systems;
 

@@ -58,7 +58,7 @@ fn presets() -> Vec<Value> {
 #[test]
 fn every_preset_says_what_it_is_and_can_be_shown_named_and_explained() {
     let all = presets();
-    assert!(all.len() >= 49);
+    assert!(all.len() >= 50);
     let place = tempfile::tempdir().unwrap();
     let mut scenario = scenario("");
     for preset in &all {

@@ -240,6 +240,32 @@ fn botocore_gives_an_attempt_60_seconds() {
     }
 }
 
+/// urllib3: a 503 or 429 is retried only where it carries Retry-After, and then ten times after it;
+/// of 0 it is retried at once.
+#[test]
+fn urllib3_retries_a_refusal_only_with_a_hint() {
+    let refused = |class: &str, hints: &str| {
+        let diary = lab::diary(&lab::model(&format!(
+            "
+run: {{ horizon: 120s, warm_up: 0s, window: 1s }}
+clients: {{ web: {{ arrivals: {}, calls: server, policy: it }} }}
+services:
+  server: {{ workers: 9, work: 0s, errors: {{ class: {class}, share: 100% }}{hints} }}
+policies: {{ it: {{ preset: urllib3 }} }}
+",
+            bursts(&[(1, 0)])
+        )));
+        diary.moments_ms(&["reached"])
+    };
+    assert_eq!(refused("overloaded", "").len(), 1);
+    assert_eq!(refused("rate_limited", "").len(), 1);
+    assert_eq!(refused("rate_limited", ", retry_after: { overloaded: 2s }").len(), 1);
+    assert_eq!(refused("unavailable", "").len(), 11);
+    let every_two_seconds: Vec<_> = (0..11).map(|i| 2_000.0 * f64::from(i)).collect();
+    assert_eq!(refused("overloaded", ", retry_after: { overloaded: 2s }"), every_two_seconds);
+    assert_eq!(refused("rate_limited", ", retry_after: { rate_limited: 0s }"), [0.0; 11]);
+}
+
 /// A client of Python without an adapter, and a job of BullMQ, have one attempt.
 #[test]
 fn who_has_no_retries_makes_one_attempt() {

@@ -288,6 +288,10 @@ fn a_retry_that_retries_nothing_is_doubted() {
     assert!(said.contains("--> s.yaml:6:"), "{said}");
     assert!(said.contains("`on: [transient]`"), "{said}");
     assert!(complaints("{ preset: grpc, retry: { on: [] } }").contains("retries nothing"));
+    let place = tempfile::tempdir().unwrap();
+    write(&place, &scenario("").replace("p: {}", "p: { preset: grpc, retry: { on: [] } }"));
+    let (said, _, code) = stormlab(place.path(), &["explain", "--policy", "s.yaml:p"]);
+    assert!(code == 0 && said.contains("; on nothing\n"), "{said}");
     assert!(!complaints("{ retry: { max_attempts: 1, on: [] } }").contains("retries nothing"));
     assert!(!complaints("{ preset: grpc }").contains("retries nothing"));
 }

@@ -8,6 +8,7 @@ use crate::lint::Outage;
 use crate::lint::Schedule;
 use crate::lint::Sent;
 use crate::lint::Wait;
+use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::report::policies::Outages;
@@ -93,7 +94,11 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             Some(retry) => format!(
                 "retry: {}; on {}",
                 words::backoff(&retry.backoff),
-                words::classes(retry.on)
+                if retry.on == ClassSet::NONE {
+                    "nothing".to_owned()
+                } else {
+                    words::classes(retry.on)
+                }
             ),
             None => "retry".into(),
         },

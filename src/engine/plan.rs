@@ -224,7 +224,7 @@ impl EdgePlan {
         let whose = Whose::Other;
         let retry = policy.retry.as_ref().filter(|_| has(Layer::Retry)).map(|retry| RetryPlan {
             max_attempts: retry.max_attempts.unwrap_or(MOST_TRIES).min(MOST_TRIES),
-            on: retry.on,
+            on: retry.hint.retried(retry.on, model.services[edge.target].hinted()),
             backoff: retry.backoff.clone(),
             hint: retry.hint,
             remembers: retry.backoff.remembers() || retry.hint.remembers(),

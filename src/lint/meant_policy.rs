@@ -13,6 +13,7 @@ use crate::lint::meant_budget::throttle;
 use crate::lint::meant_hedge::hedge;
 use crate::lint::meant_limiter;
 use crate::policy::backoff::Growth;
+use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
@@ -58,7 +59,8 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
             TimeoutScope::Attempt => "attempt",
             TimeoutScope::Queue => "queue",
         };
-        let after = distribution(&timeout.after);
+        let constant = timeout.after.as_constant().map(|after| after.to_string());
+        let after = constant.unwrap_or_else(|| distribution(&timeout.after));
         let growth = timeout.growth.map_or(String::new(), |growth| {
             let multiplier = format!(", multiplier: {}", growth.multiplier);
             match growth.cap {
@@ -103,8 +105,9 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
         meant_limiter::bulkhead(out, it);
     }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
+    let default: Vec<_> = DEFAULT_ORDER.into_iter().filter(|layer| it.has(*layer)).collect();
     if !layers.is_empty() {
-        out.put(2, "order", format!("[{}]", layers.join(", ")));
+        out.put_or(2, "order", (&it.order, &default), format!("[{}]", layers.join(", ")));
     }
     if let Some(inner) = &it.inner {
         out.put(2, "inner", name(&inner.name));

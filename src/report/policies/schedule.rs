@@ -4,6 +4,7 @@ use crate::lint::Attempts;
 use crate::lint::Schedule;
 use crate::lint::Wait;
 use crate::lint::hedge_in_words;
+use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::report::policies::Outages;
@@ -99,7 +100,11 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             Some(retry) => format!(
                 "retry: {}; on {}",
                 words::backoff(&retry.backoff),
-                words::classes(retry.on)
+                if retry.on == ClassSet::NONE {
+                    "nothing".to_owned()
+                } else {
+                    words::classes(retry.on)
+                }
             ),
             None => "retry".into(),
         },

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Policy;
 use crate::scenario::diagnostic::Place;
@@ -99,6 +100,14 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
     }
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
+        if let Some(retry) = &policy.retry
+            && retry.on == ClassSet::NONE
+            && retry.max_attempts != Some(1)
+        {
+            let problem = "this `retry` retries nothing: `on` names no failure";
+            let help = "name the failures, as `on: [transient]`, or leave `retry` out";
+            doubts.push_with(place(written(), &["retry", "on"]), problem, help);
+        }
         let attempt = policy.attempt_timeout.as_ref().and_then(|it| it.after.as_constant());
         if let (Some(attempt), Some(whole)) = (attempt, policy.timeout)
             && attempt >= whole

@@ -186,13 +186,21 @@ fn order(
                 "name each strategy once, outermost first",
             );
         }
-        if times == 0 && is_set(&layer) {
-            problems.push_with(
-                place,
-                format!("`order` leaves out `{}`, which the policy sets", word(layer)),
-                "name every strategy of the policy, outermost first",
-            );
-        }
+    }
+    let set: Vec<_> = layers.iter().copied().filter(is_set).collect();
+    let whole = completed(&set, policy);
+    let missing: Vec<_> = whole.iter().filter(|layer| !layers.contains(layer)).collect();
+    if !missing.is_empty() {
+        let missing: Vec<_> = missing.iter().map(|layer| format!("`{}`", word(**layer))).collect();
+        let whole: Vec<_> = whole.iter().map(|layer| word(*layer)).collect();
+        problems.push_with(
+            place,
+            format!("`order` leaves out {}, which the policy sets", missing.join(" and ")),
+            format!(
+                "name every strategy of the policy, outermost first, as `order: [{}]`",
+                whole.join(", ")
+            ),
+        );
     }
     if position(Layer::Timeout) > position(Layer::Retry) && position(Layer::Retry).is_some() {
         problems.push_with(
@@ -215,7 +223,26 @@ fn order(
             "put it last, or use `timeout`",
         );
     }
-    layers.iter().copied().filter(is_set).collect()
+    set
+}
+
+/// An order with the strategies that it leaves out: each before the first of those that the default
+/// order puts inside it, so that the new one stands where it would if nothing else were moved, and
+/// what sees attempts by default inside the retry.
+fn completed(order: &[Layer], policy: &Policy) -> Vec<Layer> {
+    let rank = |layer: &Layer| DEFAULT_ORDER.iter().position(|known| known == layer);
+    let mut whole = order.to_vec();
+    for layer in DEFAULT_ORDER {
+        if policy.has(layer) && !whole.contains(&layer) {
+            let inside = |other: &Layer| rank(other) > rank(&layer);
+            let at = whole.iter().position(inside).unwrap_or(whole.len());
+            let retry = whole.iter().position(|other| *other == Layer::Retry);
+            let sees_attempts = rank(&layer) > rank(&Layer::Retry);
+            let least = retry.filter(|_| sees_attempts).map_or(0, |retry| retry + 1);
+            whole.insert(at.max(least), layer);
+        }
+    }
+    whole
 }
 
 /// The name of a layer in a scenario.

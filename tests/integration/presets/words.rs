@@ -75,7 +75,7 @@ fn what_bounds_a_call_is_named() {
         "sqs",
         "refuses at once",
         &[
-            "the timeout of the whole call ends it by 4 d, after at most 11,520 attempts",
+            "retries end 4 d after the call began: the call ends by 4 d, after at most 11,521 attempts",
             "cost: 118.50 attempts a call; every call is still open after the hour",
         ],
     );

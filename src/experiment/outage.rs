@@ -19,6 +19,9 @@ use crate::engine::observe::Ending;
 use crate::engine::observe::LimitKind;
 use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
+use crate::lint;
+use crate::lint::Attempts;
+use crate::lint::End;
 use crate::policy::outcome::Class;
 use crate::policy::stack::Policy;
 use crate::scenario;
@@ -122,7 +125,38 @@ pub fn cost(policy: &Policy, down: Down) -> Result<Cost, RunError> {
     let calls = if limit.is_some() { cost.calls.max(CALLS) } else { cost.calls.max(1) };
     cost.at_least = cost.attempts as f64 / calls as f64;
     cost.attempts_per_call = limit.is_none().then_some(cost.at_least);
-    Ok(cost)
+    let paper = limit.filter(|limit| *limit == LimitKind::NoProgress);
+    Ok(paper.and_then(|_| on_paper(policy, down)).unwrap_or(cost))
+}
+
+/// The cost of a policy whose attempts the engine does not follow, since too many come at one
+/// instant: where calls share nothing, and nothing but the number of attempts ends them within the
+/// hour, each makes exactly so many.
+fn on_paper(policy: &Policy, down: Down) -> Option<Cost> {
+    let retry = policy.retry.as_ref()?;
+    let shares = policy.throttle.is_some()
+        || policy.breaker.is_some()
+        || policy.bulkhead.is_some()
+        || retry.budget.is_some();
+    let nests = policy.hedge.is_some() || policy.inner.is_some();
+    if shares || nests || policy.timeout.is_some() || retry.max_elapsed.is_some() {
+        return None;
+    }
+    let schedule = lint::policy_schedule(policy);
+    let outage = match down {
+        Down::Refusing => schedule.refusing,
+        Down::Hanging => schedule.hanging,
+    };
+    let ends = outage.ends_by.is_some_and(|by| by <= COUNTED.saturating_sub(BIRTHS));
+    let Attempts::AtMost(each) = outage.most_attempts else { return None };
+    (outage.ends == End::Attempts && ends).then(|| Cost {
+        calls: CALLS,
+        attempts: CALLS.saturating_mul(each),
+        attempts_per_call: Some(each as f64),
+        at_least: each as f64,
+        within: COUNTED,
+        ..Cost::default()
+    })
 }
 
 /// The system, down from the start for as long as attempts are counted.
@@ -148,7 +182,6 @@ fn model(policy: &Policy, down: Down) -> Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lint;
     use crate::policy::backoff::Backoff;
     use crate::policy::backoff::Growth;
     use crate::policy::backoff::Jitter;
@@ -244,6 +277,22 @@ mod tests {
         // At 0, 30 s, …, 3,600 s for a call born at 0; one less for each 30 s that it is younger.
         let (attempts, open) = per_call(sqs, Down::Refusing);
         assert!((attempts - 118.5).abs() < 0.02 && open, "{attempts}");
+    }
+
+    /// The engine follows a thousand events at one instant, and no more.
+    #[test]
+    fn thousands_of_attempts_at_one_instant_are_counted_on_paper() {
+        let of = |attempts| {
+            let policy = Policy::plain("p").with_retry(attempts, Backoff::NONE);
+            (per_call(&policy, Down::Refusing), cost(&policy, Down::Refusing).unwrap().limit)
+        };
+        for attempts in [900, 1_100, 10_000, 1_000_000] {
+            assert_eq!(of(attempts), ((f64::from(attempts), false), None));
+        }
+        let policy = Policy::plain("p").with_retry(10_000, Backoff::NONE);
+        let policy = policy.with_budget(BudgetConfig::Concurrent { limit: 1_000 });
+        let shared = cost(&policy, Down::Refusing).unwrap();
+        assert_eq!(shared.limit, Some(LimitKind::NoProgress), "a budget may refuse: {shared:?}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! The sentences are computed from the policies as meant and from what an outage costs under each;
 //! a setting that no sentence speaks of is in the list of settings, which leaves out nothing.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use crate::experiment::outage::Cost;
@@ -189,20 +191,24 @@ fn waits(before: &Schedule, after: &Schedule, changes: &mut Vec<String>) {
     }
 }
 
-/// `window shrinks from 75–125 ms to 0–100 ms`: by its mean; where that stays, by its width.
+/// `window shrinks from 75–125 ms to 0–100 ms`: by its mean; where that stays, by its width. Where
+/// one end goes the other way than the mean, neither word would be true alone.
 fn changed(old: Total, new: Total) -> Option<String> {
     if (old.smallest, old.largest) == (new.smallest, new.largest) {
         return None;
     }
     let width = |it: Total| it.largest.saturating_sub(it.smallest);
-    let verb = match (new.mean.cmp(&old.mean), width(new) < width(old)) {
-        (std::cmp::Ordering::Less, _) => "shrinks",
-        (std::cmp::Ordering::Greater, _) => "grows",
-        (_, true) => "narrows",
-        (_, false) => "widens",
+    let (verb, on_average) = match new.mean.cmp(&old.mean) {
+        Ordering::Less if new.largest <= old.largest => ("shrinks", ""),
+        Ordering::Less => ("changes", ", shorter on average"),
+        Ordering::Greater if new.smallest >= old.smallest => ("grows", ""),
+        Ordering::Greater => ("changes", ", longer on average"),
+        Ordering::Equal if width(new) < width(old) => ("narrows", ""),
+        Ordering::Equal => ("widens", ""),
     };
     let noun = if width(old).is_zero() && width(new).is_zero() { "wait" } else { "window" };
-    Some(format!("{noun} {verb} from {} to {}", words::total(old), words::total(new)))
+    let (from, to) = (words::total(old), words::total(new));
+    Some(format!("{noun} {verb} from {from} to {to}{on_average}"))
 }
 
 fn classes(before: &Policy, after: &Policy, changes: &mut Vec<String>) {

@@ -160,9 +160,14 @@ fn any_of(all: &[Shared]) -> String {
     words.collect::<Vec<_>>().join(" or ")
 }
 
-/// Attempts per call as a number: more decimals where two would say nothing.
+/// Attempts per call as a number: more decimals where two would say nothing, none where they would
+/// say too much.
 pub(crate) fn per_call(value: f64) -> String {
-    if value > 0.0 && value < 0.1 { format!("{value:.4}") } else { format!("{value:.2}") }
+    match value {
+        value if value > 0.0 && value < 0.1 => format!("{value:.4}"),
+        value if value < 1_000.0 => format!("{value:.2}"),
+        value => words::whole(value.round() as u64),
+    }
 }
 
 /// `1.20`, `at least 1.20`, or that there is no number.

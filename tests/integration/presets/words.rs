@@ -262,6 +262,20 @@ fn a_difference_tells_of_retries_that_come_and_go_and_of_what_is_not_simulated()
     assert_eq!(found["not_yet"]["after"], serde_json::json!([]));
 }
 
+/// A window whose ends go different ways is not said to grow or to shrink.
+#[test]
+fn a_window_grows_or_shrinks_only_where_no_end_says_otherwise() {
+    let said = says(root(), &["diff", "polly-8", "dotnet-standard-handler"]);
+    for words in [
+        "first retry window changes from 2 s to 0–2.754 s, shorter on average",
+        "second retry window changes from 2 s to 0–5.674 s, longer on average",
+    ] {
+        assert!(said.contains(words), "no `{words}` in\n{said}");
+    }
+    let said = says(root(), &["diff", "aws-standard-before-2026", "aws-standard"]);
+    assert!(said.contains("first retry window shrinks from 0–1 s to 0–50 ms"), "{said}");
+}
+
 /// Nothing ends a call that hangs under either, and nobody says so twice.
 #[test]
 fn what_does_not_change_is_not_told() {

@@ -83,7 +83,8 @@ fn what_bounds_a_call_is_named() {
         "finagle",
         "refuses at once",
         &[
-            "the call has no limit of its own: it ends only when the retry budget does not pay or the breaker is open",
+            "the call ends at once, after 21 attempts",
+            "sooner, when the retry budget does not pay or the breaker is open",
         ],
     );
     check(

@@ -4,6 +4,7 @@
 //! is set. Whoever makes the engine wrong in a way that no named test knows should fail here.
 
 mod generator;
+mod waits;
 mod witness;
 
 use std::sync::atomic::AtomicBool;

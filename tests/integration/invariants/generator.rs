@@ -6,6 +6,7 @@
 
 mod backoffs;
 mod breakers;
+mod nesting;
 mod policies;
 mod strategies;
 
@@ -32,13 +33,20 @@ pub(super) struct Case {
 
 impl std::fmt::Debug for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "seed {}, triggers {:?}{}", self.seed, self.model.triggers, self.text)
+        writeln!(f, "seed {}, triggers {:?}{}", self.seed, self.model.triggers, self.text)?;
+        for policy in &self.model.policies {
+            writeln!(f, "{}: {:?}, hedge {:?}", policy.name, policy.order, policy.hedge)?;
+            if let Some(inner) = &policy.inner {
+                writeln!(f, "{}: inside it {inner:?}", policy.name)?;
+            }
+        }
+        Ok(())
     }
 }
 
 /// Random systems.
 pub(super) fn cases() -> impl Strategy<Value = Case> {
-    (prop::collection::vec(any::<u16>(), 0..160), 0u64..1_000)
+    (prop::collection::vec(any::<u16>(), 0..400), 0u64..1_000)
         .prop_map(|(tape, seed)| build(Tape { numbers: &tape, at: 0 }, seed))
 }
 
@@ -101,6 +109,7 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
     operator(&mut text, &mut tape, clients, services);
     let mut model = lab::model(&text);
     triggers(&mut model, &mut tape);
+    nesting::nest(&mut model, &mut tape);
     Case { model, seed, text }
 }
 

@@ -23,12 +23,17 @@ pub(super) fn of_edge(model: &Model, edge: usize) -> Vec<RangeInclusive<Duration
     });
     std::iter::once(model)
         .chain(later)
-        .filter_map(|model| {
+        .flat_map(|model| {
             let said = &model.services[model.edges[edge].target].retry_after;
-            let policy = model.policy_of(edge);
-            Some(of_retry(policy.retry.as_ref()?, policy, said))
+            parts(model.policy_of(edge))
+                .filter_map(|policy| Some(of_retry(policy.retry.as_ref()?, policy, said)))
         })
         .collect()
+}
+
+/// A policy and those inside it.
+pub(super) fn parts(policy: &Policy) -> impl Iterator<Item = &Policy> {
+    std::iter::successors(Some(policy), |policy| policy.inner.as_deref())
 }
 
 fn of_retry(retry: &Retry, policy: &Policy, said: &[RetryAfter]) -> RangeInclusive<Duration> {
@@ -66,14 +71,14 @@ fn of_hint(hint: &HintConfig, said: &[RetryAfter], own: Duration) -> (Duration, 
         |span: Duration| if hint.beyond == Beyond::Ignore { span } else { span.min(hint.cap) };
     let least = spans().map(|law| heard(law.smallest())).min().expect("there is one");
     let most = spans().map(|law| law.largest().unwrap_or(Duration::MAX)).max();
-    let most = most.expect("there is one").min(hint.cap);
+    let asked = most.expect("there is one").min(hint.cap);
     let most = match hint.rule {
-        HintRule::Scaled(share) => most.scale(1.0 + share),
+        HintRule::Scaled(share) => asked.scale(1.0 + share),
         // At least the own wait, which there is no bound to but its own.
-        HintRule::Clamp(longer) => most.min(own.saturating_add(longer)),
+        HintRule::Clamp(longer) => asked.min(own.saturating_add(longer)),
         // Jitter is laid over the hint, and may add any span to it.
         HintRule::LargerWindow => Duration::MAX,
-        _ => most,
+        _ => asked,
     };
-    (least, most.scale(1.0 + hint.spread))
+    (least, most.saturating_add(asked.scale(hint.spread)))
 }

@@ -54,6 +54,8 @@ pub(super) struct Edge {
     pub(super) broken: u64,
     pub(super) crowded: u64,
     pub(super) throttled: u64,
+    /// At the end of any window.
+    pub(super) most_backing_off: u32,
     backing_off_ns: u128,
 }
 
@@ -273,6 +275,7 @@ impl Observer for Witness<'_> {
         }
         for (of, level) in self.edges.iter_mut().zip(edges) {
             of.backing_off_ns += u128::from(level.backing_off_ns);
+            of.most_backing_off = of.most_backing_off.max(level.backing_off);
         }
     }
 }

@@ -10,8 +10,11 @@ mod witness;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use stormlab::engine;
 use stormlab::engine::observe::Cause;
+use stormlab::lint;
 use stormlab::measure::record::Ending;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::recorder::Recorder;
@@ -20,6 +23,7 @@ use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::stack::CallerScope;
 use stormlab::policy::stack::Policy;
 use stormlab::policy::throttle::rate::WhenEmpty;
+use stormlab::scenario;
 use stormlab::scenario::model::Caller;
 use stormlab::scenario::model::Deed;
 use stormlab::scenario::model::Model;
@@ -47,6 +51,54 @@ proptest! {
     fn every_law_holds_for_every_system(case in generator::cases()) {
         check(&case);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases() / 3,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// The scenario as meant is a scenario again, and means the same.
+    #[test]
+    fn every_system_can_be_written_as_it_is_meant(case in generator::cases()) {
+        let parse = |text: &str| match scenario::parse("test.yaml", text.as_bytes()) {
+            Ok(scenario) => scenario,
+            Err(problems) => {
+                let problems: String = problems.iter().map(ToString::to_string).collect();
+                panic!("{problems}\n{text}")
+            }
+        };
+        let scenario = parse(&case.written());
+        // Runs so short have no recovery that could be judged, and none that may be written.
+        let mut meant: serde_json::Value =
+            serde_json::from_str(&lint::effective(&scenario)).expect("it is JSON");
+        let _ = meant["run"].as_object_mut().and_then(|run| run.remove("recovery"));
+        let again = parse(&meant.to_string());
+        let [old, new] = [&scenario, &again].map(|it| &it.variants[0].model);
+        assert_eq!(old.policies, new.policies);
+        assert_eq!(old.services, new.services);
+        assert_eq!(old.populations, new.populations);
+    }
+}
+
+/// A word of the language that no system is made of is a word that no law is held for.
+#[test]
+fn systems_are_made_of_every_strategy() {
+    const SYSTEMS: usize = 400;
+    let mut runner = TestRunner::deterministic();
+    let all: Vec<_> = (0..SYSTEMS)
+        .map(|_| {
+            let tree = generator::cases().new_tree(&mut runner).expect("nothing is rejected");
+            format!("{:?}", tree.current())
+        })
+        .collect();
+    let missing: Vec<_> = generator::WORDS
+        .iter()
+        .filter(|word| !all.iter().any(|system| system.contains(**word)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 fn check(case: &Case) {

@@ -80,5 +80,6 @@ fn of_hint(hint: &HintConfig, said: &[RetryAfter], own: Duration) -> (Duration, 
         HintRule::LargerWindow => Duration::MAX,
         _ => asked,
     };
-    (least, most.saturating_add(asked.scale(hint.spread)))
+    // The spread may lie on an own wait, where that was the longer one.
+    (least, most.max(own).saturating_add(asked.scale(hint.spread)))
 }

@@ -9,6 +9,7 @@ use crate::lint::meant_breaker::breaker;
 use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
+use crate::lint::meant_ejection::ejection;
 use crate::lint::meant_limiter;
 use crate::policy::backoff::Growth;
 use crate::policy::stack::Layer;
@@ -27,7 +28,7 @@ pub fn policy_as_meant(it: &Policy) -> String {
     let mut out = Lines::default();
     policy(&mut out, it);
     let text = out.into_text();
-    if it.order.is_empty() { "{}\n".to_owned() } else { below_its_name(&text) }
+    if is_empty(it) { "{}\n".to_owned() } else { below_its_name(&text) }
 }
 
 /// As [`policy_as_meant`], as JSON.
@@ -41,8 +42,13 @@ fn below_its_name(text: &str) -> String {
     text.lines().skip(1).map(moved).collect()
 }
 
+/// Does it say nothing at all?
+fn is_empty(it: &Policy) -> bool {
+    it.order.is_empty() && it.ejection.is_none()
+}
+
 pub(super) fn policy(out: &mut Lines, it: &Policy) {
-    if it.order.is_empty() {
+    if is_empty(it) {
         return out.put(1, &it.name, "{}");
     }
     out.open(1, &it.name);
@@ -92,8 +98,13 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
     if let Some(it) = &it.bulkhead {
         meant_limiter::bulkhead(out, it);
     }
+    if let Some(it) = &it.ejection {
+        ejection(out, it);
+    }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
-    out.put(2, "order", format!("[{}]", layers.join(", ")));
+    if !layers.is_empty() {
+        out.put(2, "order", format!("[{}]", layers.join(", ")));
+    }
 }
 
 fn layer_name(layer: Layer) -> &'static str {

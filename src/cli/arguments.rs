@@ -174,18 +174,20 @@ pub(super) struct CheckArguments {
     stormlab explain failover.yaml --variant full-jitter\n  \
     stormlab explain failover.yaml --variant full-jitter --json > full-jitter.json\n  \
     stormlab explain --policy grpc\n  \
-    stormlab explain --policy failover.yaml:eager")]
+    stormlab explain --policy failover.yaml:eager\n  \
+    stormlab explain --policy failover.yaml:eager@full-jitter")]
 #[command(group(ArgGroup::new("what").required(true).args(["file", "policy"])))]
 pub(super) struct ExplainArguments {
     /// The scenario.
     pub(super) file: Option<PathBuf>,
-    /// One policy alone, every wait with its bounds: a preset, or FILE:POLICY.
+    /// One policy alone, every wait with its bounds: a preset, FILE:POLICY or FILE:POLICY@VARIANT.
     #[arg(long, value_name = "NAME")]
     pub(super) policy: Option<String>,
-    /// The variant.
-    #[arg(long, value_name = "NAME", default_value = "base")]
-    pub(super) variant: String,
-    /// Print the variant as JSON: a scenario again, and under `explained` what shows on paper.
+    /// The variant of the file; a preset has none. Default: base.
+    #[arg(long, value_name = "NAME")]
+    pub(super) variant: Option<String>,
+    /// Print JSON: the variant as a scenario again, with what shows on paper under `explained`; or
+    /// the schedule of the policy.
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -201,7 +203,8 @@ pub(super) struct ExplainArguments {
 pub(super) struct PresetsArguments {
     /// Show this one whole.
     pub(super) name: Option<String>,
-    /// Only those that speak of it: in their name, library, source, notes or warning.
+    /// Only those that speak of it, as a whole word: in their name, title, library, source, notes or
+    /// warning. Where none does, words that begin with it.
     #[arg(long, value_name = "WORD", conflicts_with = "name")]
     pub(super) filter: Option<String>,
     /// Print them as JSON.
@@ -213,17 +216,19 @@ pub(super) struct PresetsArguments {
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
     stormlab diff grpc-before-2024 grpc\n  \
-    stormlab diff polly-8 failover.yaml:eager --json\n\n\
-    A name is that of a preset, or FILE:POLICY. Costs are measured: 100 calls a second for two \
-    minutes, each followed to its end, on a service that refuses everything or hangs.")]
+    stormlab diff polly-8 failover.yaml:eager --json\n  \
+    stormlab diff failover.yaml:eager failover.yaml:eager@full-jitter\n\n\
+    A name is that of a preset, FILE:POLICY, or FILE:POLICY@VARIANT, so that the base and a variant \
+    of one file can be compared. Costs are counted over the first hour of an outage: 100 calls a \
+    second for two minutes, to a service that refuses everything or hangs.")]
 pub(super) struct DiffArguments {
-    /// The policy as it is: a preset, or FILE:POLICY.
+    /// The policy as it is: a preset, FILE:POLICY or FILE:POLICY@VARIANT.
     pub(super) before: String,
     /// The policy as it would be.
     pub(super) after: String,
-    /// The variant of the files.
-    #[arg(long, value_name = "NAME", default_value = "base")]
-    pub(super) variant: String,
+    /// The variant of each file whose name says none. Default: base.
+    #[arg(long, value_name = "NAME")]
+    pub(super) variant: Option<String>,
     /// Print the difference as JSON.
     #[arg(long)]
     pub(super) json: bool,

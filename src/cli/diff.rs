@@ -9,8 +9,8 @@ use crate::report::policies;
 
 /// Says what changes from the first policy to the second.
 pub(super) fn diff(arguments: &DiffArguments, console: &mut Console) -> Result<Exit, Error> {
-    let find = |name| named::find(name, &arguments.variant, console);
-    let (before, after) = (find(&arguments.before)?, find(&arguments.after)?);
+    let names = [arguments.before.as_str(), arguments.after.as_str()];
+    let [before, after] = named::find_all(names, arguments.variant.as_deref(), console)?;
     let found = policies::difference(before.side(), after.side());
     let text = if arguments.json { found.json()? } else { policies::difference_text(&found) };
     console.say(&text);

@@ -18,8 +18,8 @@ use crate::report::ReportError;
 use crate::report::policies;
 use crate::report::policies::Outages;
 use crate::scenario::EXPLAINED;
+use crate::scenario::load::BASE;
 use crate::scenario::model::Scenario;
-use crate::scenario::presets::Preset;
 
 /// Prints a variant with every default filled in.
 pub(super) fn explain(arguments: &ExplainArguments, console: &mut Console) -> Result<Exit, Error> {
@@ -29,11 +29,12 @@ pub(super) fn explain(arguments: &ExplainArguments, console: &mut Console) -> Re
     // Required by the arguments where there is no policy.
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let scenario = load(file, console)?;
-    run::find(&scenario, &arguments.variant)?; // Says which there are, if this is none of them.
+    let variant = arguments.variant.as_deref().unwrap_or(BASE);
+    run::find(&scenario, variant)?; // Says which there are, if this is none of them.
     if arguments.json {
-        console.say(&json(&scenario, &arguments.variant)?);
+        console.say(&json(&scenario, variant)?);
     } else {
-        let text = lint::explain(&scenario, &arguments.variant);
+        let text = lint::explain(&scenario, variant);
         console.say(text.trim_end());
         console.say("\n");
     }
@@ -46,10 +47,12 @@ fn explain_policy(
     arguments: &ExplainArguments,
     console: &mut Console,
 ) -> Result<Exit, Error> {
-    let found = named::find(name, &arguments.variant, console)?;
+    let [found] = named::find_all([name], arguments.variant.as_deref(), console)?;
     let Named { policy, preset, schedule, outages, .. } = &found;
     if arguments.json {
-        let explained = ExplainedPolicy { schedule, outages, not_yet: not_yet(*preset) };
+        let warning = preset.and_then(|preset| preset.warning.as_deref());
+        let not_yet = found.not_yet();
+        let explained = ExplainedPolicy { name, warning, schedule, outages, not_yet };
         let text = serde_json::to_string_pretty(&explained).map_err(ReportError::from)?;
         console.say(&(text + "\n"));
         return Ok(Exit::Success);
@@ -68,15 +71,12 @@ fn explain_policy(
 /// A policy for machines.
 #[derive(Serialize)]
 struct ExplainedPolicy<'p> {
+    name: &'p str,
+    warning: Option<&'p str>,
     #[serde(flatten)]
     schedule: &'p Schedule,
     outages: &'p Outages,
     not_yet: &'p [String],
-}
-
-/// What of a preset is not simulated.
-fn not_yet(preset: Option<&'static Preset>) -> &'static [String] {
-    preset.map_or(&[], |preset| &preset.not_yet)
 }
 
 /// The variant as a scenario, of the same shape as `scenario.effective.json`, with one more key for

@@ -4,12 +4,17 @@
 //! A call keeps the plan under which it began, so a change meets new calls and leaves those under
 //! way alone, as reloading a configuration does.
 
-use std::collections::BTreeMap;
+mod layout;
 
 use crate::engine::calendar::Calendar;
 use crate::engine::calendar::RingId;
 use crate::engine::caller::MOST_TRIES;
 use crate::engine::life::LONGEST_CHAIN;
+pub(super) use crate::engine::plan::layout::Layout;
+pub(super) use crate::engine::plan::layout::Shared;
+use crate::engine::plan::layout::Site;
+use crate::engine::plan::layout::Whose;
+use crate::engine::plan::layout::caller_group;
 use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
@@ -23,19 +28,14 @@ use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
-use crate::policy::stack::CallerScope;
 use crate::policy::stack::Hedging;
 use crate::policy::stack::Layer;
-use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
-use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
-use crate::policy::stack::TargetScope;
 use crate::policy::stack::TimeoutRule;
 use crate::policy::stack::TimeoutScope;
 use crate::policy::throttle::ThrottleConfig;
 use crate::random::Distribution;
-use crate::scenario::model::Caller;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Edge;
 use crate::scenario::model::Model;
@@ -127,94 +127,6 @@ pub(super) struct RetryPlan {
     pub(super) max_elapsed: Option<ElapsedLimit>,
     /// Is there anything but attempts and time that a retry depends on?
     pub(super) is_bounded: bool,
-}
-
-/// A strategy with state: its settings, and where its states lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shared<T> {
-    pub(super) config: T,
-    base: usize,
-    per_caller: bool,
-}
-
-impl<T> Shared<T> {
-    /// The state of the caller's instance.
-    #[inline(always)]
-    pub(super) fn index(&self, instance: u32) -> usize {
-        if self.per_caller { self.base + instance as usize } else { self.base }
-    }
-
-    /// The states of all instances of a group of that size.
-    pub(super) fn indices(&self, instances: usize) -> std::ops::Range<usize> {
-        self.base..self.base + if self.per_caller { instances } else { 1 }
-    }
-}
-
-/// How many states each kind of strategy needs, and which belong together.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Layout {
-    pub(super) budgets: States,
-    pub(super) throttles: States,
-    pub(super) breakers: States,
-    pub(super) bulkheads: States,
-    pub(super) latencies: States,
-    pub(super) ejections: States,
-}
-
-/// Whose states lie together: the policy's name, its retry or its hedge, caller group and target,
-/// where the scope tells them apart.
-type Block = (String, Whose, Option<usize>, Option<usize>);
-
-/// Which strategy of a policy has a state: a budget may be that of a retry or of a hedge. Of
-/// ejection the kinds have states apart: one cannot take over from the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Whose {
-    Hedge,
-    Outliers,
-    Other,
-}
-
-/// A policy on an edge, for which a plan is made.
-struct Site<'m> {
-    model: &'m Model,
-    index: usize,
-    edge: &'m Edge,
-    policy: &'m Policy,
-    depth: usize,
-}
-
-/// The states of one kind: where each block begins.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct States {
-    blocks: BTreeMap<Block, usize>,
-    pub(super) len: usize,
-}
-
-impl States {
-    /// Where the states of a strategy lie for one edge.
-    fn place<T: Copy>(&mut self, scoped: Scoped<T>, whose: Whose, site: &Site) -> Shared<T> {
-        let Scope { caller, target } = scoped.per;
-        let edge = site.edge;
-        let (group, instances) = caller_group(edge.caller, site.model);
-        let per_caller = caller == CallerScope::Caller;
-        let key = (
-            site.policy.name.clone(),
-            whose,
-            (caller != CallerScope::All).then_some(group),
-            (target == TargetScope::Target).then_some(edge.target),
-        );
-        let size = if per_caller { instances } else { 1 };
-        let base = match self.blocks.get(&key) {
-            Some(&base) => base,
-            None => {
-                let base = self.len;
-                self.blocks.insert(key, base);
-                self.len += size;
-                base
-            }
-        };
-        Shared { config: scoped.config, base, per_caller }
-    }
 }
 
 impl<'m> Plan<'m> {
@@ -317,7 +229,7 @@ impl EdgePlan {
         let whose = Whose::Other;
         let retry = policy.retry.as_ref().filter(|_| has(Layer::Retry)).map(|retry| RetryPlan {
             max_attempts: retry.max_attempts.unwrap_or(MOST_TRIES).min(MOST_TRIES),
-            on: retry.on,
+            on: retry.hint.retried(retry.on, model.services[edge.target].hinted()),
             backoff: retry.backoff.clone(),
             hint: retry.hint,
             remembers: retry.backoff.remembers() || retry.hint.remembers(),
@@ -436,14 +348,6 @@ fn share_states(plans: &mut [Plan]) {
         for edge in &mut plan.edges {
             edge.use_states(plan.states);
         }
-    }
-}
-
-/// A number for a caller's group, and how many instances it has.
-fn caller_group(caller: Caller, model: &Model) -> (usize, usize) {
-    match caller {
-        Caller::Population(id) => (id, model.populations[id].size as usize),
-        Caller::Service(id) => (model.populations.len() + id, model.services[id].replicas as usize),
     }
 }
 

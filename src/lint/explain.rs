@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::lint::load;
 use crate::lint::load::ServiceLoad;
+use crate::lint::longest;
 use crate::lint::meant::as_meant;
+use crate::lint::meant_hedge::hedge_in_words;
 use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
@@ -52,8 +54,14 @@ pub struct PolicyCase {
     pub waits_in_words: Option<String>,
     /// The waits before its first retries.
     pub schedule: Vec<WaitRow>,
+    /// Has it more waits than these?
+    #[serde(skip)]
+    pub goes_on: bool,
     /// All waits of one call at their longest; `for ever` when attempts are unlimited.
     pub waits_in_all: Duration,
+    /// Its hedge in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hedge_in_words: Option<String>,
     /// Its stateful strategies, counted.
     pub instances: Vec<Instances>,
 }
@@ -74,16 +82,20 @@ pub fn explanation<'s>(scenario: &'s Scenario, variant: &str) -> Option<Explanat
 
 fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
     let policy = &model.policies[id];
+    let schedule = policy
+        .retry
+        .as_ref()
+        .map_or(Vec::new(), |retry| worst_case::schedule(&retry.backoff, retry.max_attempts));
+    let tries = policy.max_attempts();
     PolicyCase {
         policy: policy.name.clone(),
         attempts_per_call: worst_case::attempts_per_call(policy),
         attempt_tree: schedule::attempt_tree(policy),
         waits_in_words: policy.retry.as_ref().and_then(in_words),
-        schedule: policy
-            .retry
-            .as_ref()
-            .map_or(Vec::new(), |retry| worst_case::schedule(&retry.backoff, retry.max_attempts)),
-        waits_in_all: worst_case::waits_in_all(policy),
+        goes_on: tries.is_none_or(|tries| tries as usize > schedule.len() + 1),
+        schedule,
+        waits_in_all: longest::waits_in_all(policy),
+        hedge_in_words: policy.hedge.as_ref().map(hedge_in_words),
         instances: shares::instances(model, id),
     }
 }

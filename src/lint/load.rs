@@ -8,13 +8,13 @@ use serde::Serialize;
 use crate::lint::crash::Busy;
 use crate::lint::crash::Crash;
 use crate::lint::crash::crash;
-use crate::lint::shares::count_instances;
+use crate::lint::long_run::within_budget;
+use crate::lint::longest::LongestCall;
+use crate::lint::longest::longest_calls;
 use crate::lint::worst_case::Attempts;
-use crate::lint::worst_case::LongestCall;
 use crate::lint::worst_case::attempts_per_call;
 use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
-use crate::lint::worst_case::longest_calls;
 use crate::lint::worst_case::patience_with;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
@@ -172,21 +172,6 @@ fn rates(model: &Model, factor: impl Fn(EdgeId, f64) -> f64) -> Vec<f64> {
     at
 }
 
-/// Attempts per call in the long run: what is paid in, plus the floors, up to the attempts allowed.
-/// A bucket that successes fill pays for at most `ratio` retries per call, whatever its size.
-fn within_budget(model: &Model, edge: EdgeId, calls: f64) -> f64 {
-    let policy = model.policy_of(edge);
-    let all = attempts_per_call(policy).as_f64();
-    let Some(budget) = policy.retry.as_ref().and_then(|retry| retry.budget) else { return all };
-    let Some((paid, floor)) = budget.config.in_the_long_run() else { return all };
-    let floors = if floor == 0 || !calls.is_finite() {
-        0.0
-    } else {
-        count_instances(model, model.edges[edge].policy, budget.per) as f64 * f64::from(floor)
-    };
-    all.min(1.0 + (f64::from(paid) + floors / calls) / 1_000.0)
-}
-
 /// Seconds that one attempt keeps a worker busy in good health: its own work and, where the worker
 /// waits for them, the calls it makes.
 fn worker_times(model: &Model) -> Vec<f64> {
@@ -260,12 +245,12 @@ fn drain(model: &Model, service: ServiceId, rate: f64, capacity: f64) -> Option<
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::scenario;
 
     /// A client at 25/s over one layer over a database, with the given settings.
-    fn loads_of(work: &str, queue: &str, policy: &str) -> Vec<ServiceLoad> {
+    pub(crate) fn loads_of(work: &str, queue: &str, policy: &str) -> Vec<ServiceLoad> {
         loads_under("hang", false, work, queue, policy)
     }
 
@@ -302,22 +287,6 @@ mod tests {
         check("20ms", "10", LoadClass::Vulnerable, 0.1, Some(1.0));
         check("20ms", "unlimited", LoadClass::Vulnerable, 0.1, None);
         check("200ms", "1", LoadClass::Overloaded, 1.0, Some(1.0));
-    }
-
-    #[test]
-    fn budgets_bound_the_load_in_the_long_run() {
-        #[track_caller]
-        fn check(budget: &str, expected: f64) {
-            let policy = format!("{{retry: {{max_attempts: 20, budget: {budget}}}}}");
-            let db = &loads_of("20ms", "{}", &policy)[1];
-            let found = db.load_within_budgets.unwrap();
-            assert!((found - expected).abs() < 1e-9, "{budget}: {found}");
-        }
-        check("{ratio: {share: 20%, deposit: call}}", 0.12);
-        // Four replicas each have the floor: 30 + 4 × 10 = 70 of 250.
-        check("{ratio: {share: 20%, deposit: call, floor: 10/s}}", 0.28);
-        check("{ratio: {share: 20%, deposit: call, floor: 10/s, per: [target]}}", 0.16);
-        check("{token_bucket: {max_tokens: 10, token_ratio: 0.1}}", 0.11);
     }
 
     #[test]

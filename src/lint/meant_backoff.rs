@@ -14,6 +14,7 @@ use crate::policy::hint::Beyond;
 use crate::policy::hint::HintConfig;
 use crate::policy::hint::HintRule;
 use crate::policy::hint::Sequence;
+use crate::policy::outcome::ClassSet;
 use crate::units::Duration;
 
 pub(super) fn backoff(it: &Backoff) -> String {
@@ -161,5 +162,8 @@ pub(super) fn hint(it: &HintConfig) -> String {
         Sequence::Pauses => "pauses",
     };
     settings.push(format!("sequence: {sequence}, obeys_zero: {}", it.obeys_zero));
+    if it.needed_after != ClassSet::NONE {
+        settings.push(format!("needed_after: [{}]", it.needed_after));
+    }
     format!("{{ {rule}: {{ {} }} }}", settings.join(", "))
 }

@@ -2,6 +2,7 @@
 
 use crate::lint::meant::Lines;
 use crate::lint::meant::distribution;
+use crate::lint::meant::name;
 use crate::lint::meant_backoff::backoff;
 use crate::lint::meant_backoff::hint;
 use crate::lint::meant_backoff::jitter;
@@ -10,8 +11,10 @@ use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
 use crate::lint::meant_ejection::ejection;
+use crate::lint::meant_hedge::hedge;
 use crate::lint::meant_limiter;
 use crate::policy::backoff::Growth;
+use crate::policy::stack::DEFAULT_ORDER;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::policy::stack::Retry;
@@ -44,7 +47,7 @@ fn below_its_name(text: &str) -> String {
 
 /// Does it say nothing at all?
 fn is_empty(it: &Policy) -> bool {
-    it.order.is_empty() && it.ejection.is_none()
+    it.order.is_empty() && it.inner.is_none() && it.ejection.is_none()
 }
 
 pub(super) fn policy(out: &mut Lines, it: &Policy) {
@@ -57,7 +60,8 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
             TimeoutScope::Attempt => "attempt",
             TimeoutScope::Queue => "queue",
         };
-        let after = distribution(&timeout.after);
+        let constant = timeout.after.as_constant().map(|after| after.to_string());
+        let after = constant.unwrap_or_else(|| distribution(&timeout.after));
         let growth = timeout.growth.map_or(String::new(), |growth| {
             let multiplier = format!(", multiplier: {}", growth.multiplier);
             match growth.cap {
@@ -89,6 +93,9 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
     if let Some(it) = &it.retry {
         retry(out, it);
     }
+    if let Some(it) = &it.hedge {
+        hedge(out, it);
+    }
     if let Some(it) = &it.throttle {
         throttle(out, it);
     }
@@ -102,8 +109,12 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
         ejection(out, it);
     }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
+    let default: Vec<_> = DEFAULT_ORDER.into_iter().filter(|layer| it.has(*layer)).collect();
     if !layers.is_empty() {
-        out.put(2, "order", format!("[{}]", layers.join(", ")));
+        out.put_or(2, "order", (&it.order, &default), format!("[{}]", layers.join(", ")));
+    }
+    if let Some(inner) = &it.inner {
+        out.put(2, "inner", name(&inner.name));
     }
 }
 

@@ -5,6 +5,7 @@
 //! distribution, are worked out on a fixed grid or from fixed draws, so that the same policy always
 //! gives the same numbers, and `exact` says so.
 
+mod outage;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::lint::schedule::outage::outage;
+use crate::lint::schedule::outage::unanswered;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::attempts_per_call;
 use crate::policy::backoff::Backoff;
@@ -21,8 +24,6 @@ use crate::policy::composition::AttemptTree;
 use crate::policy::outcome::Class;
 use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Policy;
-use crate::policy::timeout::LateWait;
-use crate::policy::timeout::Running;
 use crate::random::Distribution;
 use crate::units::Duration;
 
@@ -30,6 +31,8 @@ use crate::units::Duration;
 const MOST_ROWS: u32 = 32;
 /// Retries that are listed where they are not.
 const ROWS_OF_UNLIMITED: u32 = 12;
+/// Retries that are followed one by one; those further out are taken to wait as the last one does.
+const FOLLOWED: u32 = 10_000;
 
 /// The schedule of a policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,6 +48,8 @@ pub struct Schedule {
     pub waits: Vec<Wait>,
     /// Are `waits` all of them?
     pub whole: bool,
+    /// Layers that send attempts of their own, at times that are not among those of the outages.
+    pub beside: Vec<Beside>,
     /// A service that refuses at once.
     pub refusing: Outage,
     /// A service that hangs.
@@ -128,13 +133,42 @@ impl Moment {
 /// What one call does while a service is down, if nothing but its own policy stops it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outage {
-    /// When each attempt is sent, since the first; those listed may still be cut by a breaker or a
-    /// budget, which other calls drain.
+    /// When each attempt is sent, since the first; the first ones, where there are very many.
     pub attempts: Vec<Sent>,
-    /// When the call ends at the latest; `None`: never, or nobody can tell.
+    /// The most attempts that come before the end.
+    pub most_attempts: Attempts,
+    /// When the call ends at the latest; `None`: never, or there is no bound.
     pub ends_by: Option<Duration>,
-    /// Why it ends.
+    /// Why it ends, if nothing that calls share ends it sooner.
     pub ends: End,
+    /// What calls share and what may end it sooner.
+    pub may_end_sooner_by: Vec<Shared>,
+    /// What calls share and what may hold further attempts back beyond the moments listed.
+    pub may_come_later_by: Vec<Shared>,
+}
+
+/// What sends attempts beside the tries of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// Further attempts while one is out.
+    Hedge,
+    /// Each try is a call under another policy.
+    Inner,
+}
+
+/// What many calls share, and what may end a call before its own limits do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shared {
+    /// The retry budget, when it does not pay.
+    Budget,
+    /// The client-side throttle, when it refuses.
+    Throttle,
+    /// The breaker, when it is open.
+    Breaker,
+    /// The bulkhead, when it is full.
+    Bulkhead,
 }
 
 /// When an attempt is sent.
@@ -166,16 +200,11 @@ pub enum End {
 
 /// The schedule of `policy`.
 pub fn policy_schedule(policy: &Policy) -> Schedule {
-    let attempts = attempts_per_call(policy);
-    let retries = match attempts {
-        Attempts::AtMost(n) => u32::try_from(n.saturating_sub(1)).unwrap_or(u32::MAX),
-        Attempts::Unlimited => u32::MAX,
-    };
-    let rows = if retries == u32::MAX { ROWS_OF_UNLIMITED } else { retries.min(MOST_ROWS) };
+    let retries = policy.max_attempts().map(|n| n.saturating_sub(1));
+    let rows = retries.map_or(ROWS_OF_UNLIMITED, |retries| retries.min(MOST_ROWS));
     let backoff = policy.retry.as_ref().map(|retry| &retry.backoff);
     let of = |backoff: &Backoff| waits(backoff, rows);
     let waits = backoff.map_or(Vec::new(), of);
-    let whole = retries <= rows;
     // A failure of another class may have waits of its own.
     let after = |class: Class| match backoff {
         Some(usual) if !std::ptr::eq(usual.after(class), usual) => {
@@ -184,29 +213,31 @@ pub fn policy_schedule(policy: &Policy) -> Schedule {
         _ => Cow::Borrowed(&waits),
     };
     let at_once = |_| Moment::default();
-    let refusing = outage(policy, &after(Class::Unavailable), whole, Class::Unavailable, at_once);
+    let refusing = outage(policy, &after(Class::Unavailable), Class::Unavailable, at_once);
     let hanging = match &policy.attempt_timeout {
         Some(timeout) => {
             let patience = |attempt| Moment::patience(timeout, attempt);
-            outage(policy, &after(Class::Timeout), whole, Class::Timeout, patience)
+            outage(policy, &after(Class::Timeout), Class::Timeout, patience)
         }
         None => unanswered(policy),
     };
-    let attempt_tree = attempt_tree(policy);
+    let hedge = policy.hedge.is_some().then_some(Beside::Hedge);
+    let inner = policy.inner.is_some().then_some(Beside::Inner);
     Schedule {
         policy: policy.name.clone(),
-        attempts,
-        attempt_tree,
-        waits: waits.clone(),
-        whole,
+        attempts: attempts_per_call(policy),
+        attempt_tree: attempt_tree(policy),
+        whole: retries.is_some_and(|retries| retries <= rows),
+        beside: hedge.into_iter().chain(inner).collect(),
         refusing,
         hanging,
+        waits: waits.clone(),
     }
 }
 
 /// The tree of attempts of a policy of more than one layer, a level on each line.
 pub(super) fn attempt_tree(policy: &Policy) -> Vec<String> {
-    if policy.order.len() < 2 {
+    if policy.order.len() < 2 && policy.inner.is_none() {
         return Vec::new();
     }
     AttemptTree::of(policy).to_string().lines().map(str::to_owned).collect()
@@ -227,82 +258,4 @@ fn waits(backoff: &Backoff, rows: u32) -> Vec<Wait> {
             Wait { retry, wait: Spread { smallest, largest, mean, median }, sum, exact }
         })
         .collect()
-}
-
-/// What one call does while nothing ever answers and nobody gives an attempt up.
-fn unanswered(policy: &Policy) -> Outage {
-    let first = Sent { attempt: 1, at: Moment::default(), certain: true };
-    let cut = policy.timeout.filter(|_| policy.timeout_rule.running == Running::Cut);
-    let ends = if cut.is_some() { End::Timeout } else { End::Never };
-    Outage { attempts: vec![first], ends_by: cut, ends }
-}
-
-/// What one call does while every attempt ends with `class` after its patience.
-fn outage(
-    policy: &Policy,
-    waits: &[Wait],
-    whole: bool,
-    class: Class,
-    patience: impl Fn(u32) -> Moment,
-) -> Outage {
-    let mut attempts = vec![Sent { attempt: 1, at: Moment::default(), certain: true }];
-    let bound = policy.timeout.unwrap_or(Duration::MAX);
-    let within = |span: Duration| match policy.timeout_rule.running {
-        Running::Cut => span.min(bound),
-        Running::Finish => span,
-    };
-    let mut given_up = patience(1);
-    let mut failed = given_up;
-    let retry = policy.retry.as_ref().filter(|retry| retry.on.contains(class));
-    let Some(retry) = retry.filter(|_| failed.earliest < bound) else {
-        // An attempt that the whole call outlasts fails as its class says.
-        let ends = if failed.earliest >= bound {
-            End::Timeout
-        } else if policy.max_attempts() == Some(1) {
-            End::Attempts
-        } else {
-            End::NotRetried
-        };
-        return Outage { attempts, ends_by: Some(within(failed.latest)), ends };
-    };
-    for wait in waits {
-        let at = Moment::of(wait.sum).later(given_up);
-        if at.earliest >= bound {
-            let ends_by = match policy.timeout_rule.late_wait {
-                LateWait::Refuse => within(failed.latest),
-                LateWait::Truncate => bound,
-            };
-            return Outage { attempts, ends_by: Some(ends_by), ends: End::Timeout };
-        }
-        let mut certain = at.latest < bound || policy.timeout.is_none();
-        if let Some(limit) = retry.max_elapsed {
-            let allows = |failed, at: Duration| limit.allows(failed, at.saturating_sub(failed));
-            if !allows(failed.earliest, at.earliest) {
-                let ends_by = Some(within(failed.latest));
-                return Outage { attempts, ends_by, ends: End::Elapsed };
-            }
-            certain &= allows(failed.latest, at.latest);
-        }
-        let attempt = wait.retry + 1;
-        attempts.push(Sent { attempt, at, certain });
-        let span = patience(attempt);
-        given_up = given_up.later(span);
-        failed = at.later(span);
-    }
-    if whole || policy.max_attempts().is_some() {
-        let ends_by = Some(within(failed.latest)).filter(|by| whole && *by != Duration::MAX);
-        return Outage { attempts, ends_by, ends: End::Attempts };
-    }
-    // It goes on until its time is over.
-    let last = patience(u32::MAX).latest;
-    let elapsed = retry.max_elapsed.map(|limit| limit.after).filter(|after| *after < bound);
-    let (ends_by, ends) = match (policy.timeout, elapsed) {
-        (_, Some(after)) => {
-            let known = retry.max_elapsed.is_some_and(|limit| limit.counts_wait);
-            (known.then(|| within(after.saturating_add(last))), End::Elapsed)
-        }
-        (Some(bound), None) => (Some(within(bound.saturating_add(last))), End::Timeout),
-        (None, None) => (None, End::Never),
-    };
-    Outage { attempts, ends_by, ends }
 }

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::policy::stack::CallerScope;
+use crate::policy::stack::HedgeDelay;
+use crate::policy::stack::Policy;
 use crate::policy::stack::Scope;
 use crate::policy::stack::TargetScope;
 use crate::policy::throttle::ThrottleConfig;
@@ -16,7 +18,7 @@ use crate::scenario::model::PolicyId;
 /// The state of one strategy of one policy, counted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Instances {
-    /// `budget`, `throttle`, `breaker` or `bulkhead`.
+    /// `budget`, `hedge budget`, `latencies of the hedge`, `throttle`, `breaker` or `bulkhead`.
     pub strategy: &'static str,
     /// Whose calls share one state.
     pub per: Scope,
@@ -31,42 +33,52 @@ pub struct Instances {
 pub(super) fn instances(model: &Model, policy: PolicyId) -> Vec<Instances> {
     let it = &model.policies[policy];
     let mut all = Vec::new();
-    if let Some(budget) = it.retry.as_ref().and_then(|retry| retry.budget) {
-        let count = count_instances(model, policy, budget.per);
-        let sum = budget.config.reserve_retries().map(|retries| count as f64 * retries);
-        all.push(Instances { strategy: "budget", per: budget.per, count, sum });
+    let mut add = |strategy, per, sum_of: Option<f64>| {
+        let count = count_instances(model, it, per);
+        let sum = sum_of.map(|each| count as f64 * each);
+        all.push(Instances { strategy, per, count, sum });
+    };
+    let budgets = [
+        ("budget", it.retry.as_ref().and_then(|retry| retry.budget)),
+        ("hedge budget", it.hedge.as_ref().and_then(|hedge| hedge.budget)),
+    ];
+    for (strategy, budget) in budgets {
+        if let Some(budget) = budget {
+            add(strategy, budget.per, budget.config.reserve_retries());
+        }
+    }
+    if let Some(hedge) = &it.hedge
+        && matches!(hedge.config.delay, HedgeDelay::AtPercentile(_))
+    {
+        add("latencies of the hedge", hedge.per, None);
     }
     if let Some(throttle) = &it.throttle {
-        let count = count_instances(model, policy, throttle.per);
-        let sum = match throttle.config {
-            ThrottleConfig::Rate(rate) => {
-                Some(count as f64 * f64::from(rate.milli_per_s) / 1_000.0)
-            }
+        let rate = match throttle.config {
+            ThrottleConfig::Rate(rate) => Some(f64::from(rate.milli_per_s) / 1_000.0),
             ThrottleConfig::FixedWindow(window) => {
-                Some(count as f64 * f64::from(window.limit) / window.period.as_secs_f64())
+                Some(f64::from(window.limit) / window.period.as_secs_f64())
             }
             _ => None,
         };
-        all.push(Instances { strategy: "throttle", per: throttle.per, count, sum });
+        add("throttle", throttle.per, rate);
     }
     if let Some(breaker) = &it.breaker {
-        let count = count_instances(model, policy, breaker.per);
-        all.push(Instances { strategy: "breaker", per: breaker.per, count, sum: None });
+        add("breaker", breaker.per, None);
     }
     if let Some(bulkhead) = &it.bulkhead {
-        let count = count_instances(model, policy, bulkhead.per);
-        let sum = Some(count as f64 * f64::from(bulkhead.config.limit));
-        all.push(Instances { strategy: "bulkhead", per: bulkhead.per, count, sum });
+        add("bulkhead", bulkhead.per, Some(f64::from(bulkhead.config.limit)));
     }
     all
 }
 
-/// How many states there are of a strategy of `policy` that is kept per `per`.
-pub(super) fn count_instances(model: &Model, policy: PolicyId, per: Scope) -> u64 {
+/// How many states there are of a strategy of `policy` that is kept per `per`. Calls under another
+/// policy that has it inside share them.
+pub(super) fn count_instances(model: &Model, policy: &Policy, per: Scope) -> u64 {
     // Groups of callers, each with what it calls; a group counts once per process where the
     // state is the caller's own.
     let mut states = BTreeSet::new();
-    for edge in model.edges.iter().filter(|edge| edge.policy == policy) {
+    let under = |id: PolicyId| model.policies[id].nested().any(|it| it.name == policy.name);
+    for edge in model.edges.iter().filter(|edge| under(edge.policy)) {
         let (group, processes) = match edge.caller {
             Caller::Population(i) => ((false, i), model.populations[i].size),
             Caller::Service(i) => ((true, i), model.services[i].replicas),
@@ -109,5 +121,22 @@ mod tests {
         check("[group]", 3);
         check("[target]", 3);
         check("[]", 1);
+    }
+
+    #[test]
+    fn a_policy_inside_others_has_one_state_for_all_who_come_to_it() {
+        let text = "{schema: 1, name: t, clients: {c: {population: 10, arrivals: {poisson: 1/s}, \
+             calls: x, policy: p}, d: {population: 5, arrivals: {poisson: 1/s}, calls: x, policy: \
+             q}}, services: {x: {workers: 1, work: 1ms}}, policies: {p: {hedge: {after: \
+             {percentile: 95%}, budget: {ratio: {share: 5%, deposit: call}}}, inner: q}, q: \
+             {breaker: {consecutive: 5, open_for: 1s}}}}";
+        let scenario = scenario::parse("test", text.as_bytes()).unwrap();
+        let model = &scenario.variants[0].model;
+        let found = |policy| -> Vec<_> {
+            instances(model, policy).iter().map(|it| (it.strategy, it.count, it.sum)).collect()
+        };
+        let outer = [("hedge budget", 10, Some(1_000.0)), ("latencies of the hedge", 10, None)];
+        assert_eq!(found(0), outer);
+        assert_eq!(found(1), [("breaker", 15, None)]);
     }
 }

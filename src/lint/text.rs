@@ -230,15 +230,25 @@ fn policy(out: &mut String, case: &PolicyCase) {
             let columns: String = spans.iter().map(|span| format!("{span:>10}")).collect();
             line(out, &format!("  {:>5}{columns}", row.retry));
         }
-        let listed = case.schedule.len() as u64 + 1;
-        if case.attempts_per_call > Attempts::AtMost(listed) {
+        if case.goes_on {
             line(out, "      …");
         }
-        line(out, &format!("  All waits of one call: at most {}.", rounded(case.waits_in_all)));
+        let listed = Attempts::AtMost(case.schedule.len() as u64 + 1);
+        let waits = match case.goes_on || case.attempts_per_call == listed {
+            true => "All waits of one call",
+            // Policies inside have waits of their own.
+            false => "All these waits of one call",
+        };
+        line(out, &format!("  {waits}: at most {}.", rounded(case.waits_in_all)));
+    }
+    if let Some(words) = &case.hedge_in_words {
+        line(out, &format!("  Hedge: {words}."));
     }
     for state in &case.instances {
         let sum = match (state.strategy, state.sum) {
-            ("budget", Some(sum)) => format!(", {} tokens in all when full", number(sum)),
+            ("budget" | "hedge budget", Some(sum)) => {
+                format!(", {} tokens in all when full", number(sum))
+            }
             ("bulkhead", Some(sum)) => format!(", {} places in all", number(sum)),
             _ => String::new(),
         };
@@ -280,7 +290,7 @@ fn rounded(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::lint::worst_case::LongestCall;
+    use crate::lint::longest::LongestCall;
 
     use super::*;
 

@@ -1,26 +1,24 @@
-//! Worst-case arithmetic: attempts that multiply along paths, and how long a call can go on.
+//! Worst-case arithmetic: attempts that multiply along paths, and who is still waiting for them.
 //!
-//! Pure functions of a model. The spans count attempt timeouts and waits; the work, queueing and
-//! network of attempts without a timeout come on top and have no bound, which is said.
+//! Pure functions of a model. How long a call can go on is in `longest.rs`.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde::Serializer;
 
+use crate::lint::longest::LongestCall;
+use crate::lint::longest::longest_calls;
 use crate::policy::backoff::Backoff;
+use crate::policy::composition::AttemptTree;
 use crate::policy::stack::Policy;
-use crate::policy::timeout::Running;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Cancellation;
-use crate::scenario::model::EdgeId;
 use crate::scenario::model::Model;
 use crate::scenario::model::PopulationId;
 use crate::scenario::model::ServiceId;
 use crate::units::Duration;
 
-/// Waits summed one by one; those further out are taken as long as the last one.
-const WAITS_SUMMED: u32 = 10_000;
 /// Rows of a delay schedule that are worth a look.
 const ROWS: u32 = 16;
 
@@ -82,13 +80,12 @@ impl Serialize for Attempts {
     }
 }
 
-/// The most attempts of one call.
+/// The most attempts of one call: retries, hedges, and those of the policies inside it multiplied.
 pub fn attempts_per_call(policy: &Policy) -> Attempts {
-    match &policy.retry {
-        None => Attempts::AtMost(1),
-        Some(retry) => {
-            retry.max_attempts.map_or(Attempts::Unlimited, |n| Attempts::AtMost(u64::from(n)))
-        }
+    match AttemptTree::of(policy).most_attempts() {
+        // So many that they were not counted on.
+        None | Some(u64::MAX) => Attempts::Unlimited,
+        Some(most) => Attempts::AtMost(most),
     }
 }
 
@@ -130,104 +127,6 @@ pub fn attempts_per_request(model: &Model, population: PopulationId) -> Vec<Atte
         }
     }
     at
-}
-
-/// The longest that something can go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LongestCall {
-    /// Timeouts and waits; `Duration::MAX` is for ever.
-    pub span: Duration,
-    /// Is there an attempt without a timeout, so that it may take longer still?
-    pub open_ended: bool,
-}
-
-impl LongestCall {
-    /// Nothing goes on.
-    pub(super) const NOTHING: Self = Self { span: Duration::ZERO, open_ended: false };
-
-    /// One after the other.
-    pub(super) fn then(self, other: Self) -> Self {
-        Self {
-            span: self.span.saturating_add(other.span),
-            open_ended: self.open_ended || other.open_ended,
-        }
-    }
-
-    fn within(self, bound: Option<Duration>) -> Self {
-        match bound {
-            Some(bound) => {
-                let span = if self.open_ended { bound } else { self.span.min(bound) };
-                Self { span, open_ended: false }
-            }
-            None => self,
-        }
-    }
-}
-
-/// The waits of all retries of one call at their longest, `Duration::MAX` when there is no end.
-pub fn waits_in_all(policy: &Policy) -> Duration {
-    let Some(retry) = &policy.retry else { return Duration::ZERO };
-    let Some(max_attempts) = retry.max_attempts else { return Duration::MAX };
-    let retries = max_attempts.saturating_sub(1);
-    let longest = |k| retry.backoff.bounds(k).1;
-    let mut sum = Duration::ZERO;
-    for k in 1..=retries.min(WAITS_SUMMED) {
-        sum = sum.saturating_add(longest(k));
-    }
-    let rest = u64::from(retries.saturating_sub(WAITS_SUMMED));
-    let each = if rest > 0 { longest(retries) } else { Duration::ZERO };
-    sum.saturating_add(Duration::from_nanos(each.as_nanos().saturating_mul(rest)))
-}
-
-/// The longest that each call can go on, by edge.
-pub fn longest_calls(model: &Model) -> Vec<LongestCall> {
-    let waits: Vec<_> = model.policies.iter().map(waits_in_all).collect();
-    let mut handlers = vec![LongestCall::NOTHING; model.services.len()];
-    let mut calls = vec![LongestCall::NOTHING; model.edges.len()];
-    for service in callers_first(model).into_iter().rev() {
-        for edge in &model.services[service].calls {
-            calls[*edge] = longest_call(model, *edge, &handlers, &waits);
-            handlers[service] = handlers[service].then(calls[*edge]);
-        }
-    }
-    for population in &model.populations {
-        let call = longest_call(model, population.calls, &handlers, &waits);
-        calls[population.calls] = call.within(population.deadline);
-    }
-    calls
-}
-
-fn longest_call(
-    model: &Model,
-    edge: EdgeId,
-    handlers: &[LongestCall],
-    waits: &[Duration],
-) -> LongestCall {
-    let policy = model.policy_of(edge);
-    let attempt = match &policy.attempt_timeout {
-        Some(timeout) => LongestCall { span: timeout.longest(1), open_ended: false },
-        None => LongestCall { open_ended: true, ..handlers[model.edges[edge].target] },
-    };
-    let span = match attempts_per_call(policy) {
-        Attempts::AtMost(n) => {
-            let attempts = match &policy.attempt_timeout {
-                Some(timeout) => timeout.longest_in_all(n),
-                None => Duration::from_nanos(attempt.span.as_nanos().saturating_mul(n)),
-            };
-            attempts.saturating_add(waits[model.edges[edge].policy])
-        }
-        Attempts::Unlimited => Duration::MAX,
-    };
-    let last = match (&policy.attempt_timeout, policy.timeout_rule.running) {
-        (_, Running::Cut) => Some(Duration::ZERO),
-        // The last attempt begins in time, and is awaited.
-        (Some(timeout), Running::Finish) => {
-            Some(timeout.longest(policy.max_attempts().unwrap_or(u32::MAX)))
-        }
-        (None, Running::Finish) => None,
-    };
-    let bound = policy.timeout.zip(last).map(|(whole, last)| whole.saturating_add(last));
-    LongestCall { span, ..attempt }.within(bound)
 }
 
 /// What a call can come to, against the patience of those who wait for it.
@@ -279,14 +178,16 @@ pub fn edge_cases(model: &Model) -> Vec<EdgeCase> {
         .collect()
 }
 
-/// The shortest attempt timeout of the callers of `service`, its mean where it is drawn.
+/// The shortest attempt timeout of the callers of `service`, its mean where it is drawn; of
+/// policies inside one another the shortest.
 pub(super) fn patience_with(model: &Model, service: ServiceId) -> Option<Duration> {
     model
         .edges
         .iter()
         .enumerate()
         .filter(|(_, edge)| edge.target == service)
-        .filter_map(|(id, _)| model.policy_of(id).attempt_timeout.as_ref())
+        .flat_map(|(id, _)| model.policy_of(id).nested())
+        .filter_map(|policy| policy.attempt_timeout.as_ref())
         .map(|timeout| timeout.after.mean())
         .min()
 }
@@ -319,11 +220,11 @@ pub fn schedule(backoff: &Backoff, max_attempts: Option<u32>) -> Vec<WaitRow> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::scenario;
 
-    fn model(text: &str) -> Model {
+    pub(crate) fn model(text: &str) -> Model {
         let parsed = scenario::parse("test", text.as_bytes());
         parsed.map(|mut scenario| scenario.variants.remove(0).model).unwrap_or_else(|problems| {
             panic!("{}", problems.iter().map(ToString::to_string).collect::<String>())
@@ -331,7 +232,7 @@ mod tests {
     }
 
     /// Three layers under one policy, a client above them.
-    fn chain(policy: &str) -> Model {
+    pub(crate) fn chain(policy: &str) -> Model {
         model(&format!(
             "{{schema: 1, name: t, clients: {{c: {{arrivals: {{poisson: 1/s}}, calls: one, policy: p}}}}, \
              services: {{one: {{workers: 1, work: 0s, calls: [{{to: two, policy: p}}]}}, \
@@ -350,6 +251,11 @@ mod tests {
         check("{retry: {max_attempts: 4}}", at_most([4, 16, 64])); // R-3
         check("{}", at_most([1, 1, 1]));
         check("{retry: {max_attempts: unlimited}}", [Attempts::Unlimited; 3]);
+        check("{hedge: {after: 1s, max_attempts: 3}}", at_most([3, 9, 27]));
+        check("{hedge: {after: 0s}, retry: {max_attempts: 4}}", at_most([8, 64, 512]));
+        let twice = "{retry: {max_attempts: 2}, inner: q}, q: {hedge: {after: failure}}";
+        check(twice, at_most([4, 16, 64]));
+        check(&format!("{{inner: r}}, r: {twice}"), at_most([4, 16, 64]));
     }
 
     #[test]
@@ -373,45 +279,6 @@ mod tests {
     }
 
     #[test]
-    fn a_call_lasts_as_long_as_its_timeouts_and_waits() {
-        #[track_caller]
-        fn check(policy: &str, expected_ms: u64, open_ended: bool) {
-            let span = Duration::from_millis(expected_ms);
-            // The last edge: nothing below it.
-            assert_eq!(longest_calls(&chain(policy))[2], LongestCall { span, open_ended });
-        }
-        let retry = "retry: {max_attempts: 4, backoff: {exponential: {base: 500ms}}}";
-        check(&format!("{{attempt_timeout: 2s, {retry}}}"), 11_500, false); // R-13
-        check(&format!("{{attempt_timeout: 2s, timeout: 10s, {retry}}}"), 10_000, false);
-        check(&format!("{{{retry}}}"), 3_500, true);
-        check(&format!("{{timeout: 10s, {retry}}}"), 10_000, false);
-        let growing = "attempt_timeout: {after: 1s, multiplier: 2, cap: 3s}";
-        check(&format!("{{{growing}, retry: {{max_attempts: 4}}}}"), 9_000, false);
-        let finish = "timeout: {after: 5s, running: finish}";
-        check(&format!("{{attempt_timeout: 2s, {finish}, {retry}}}"), 7_000, false);
-        check(&format!("{{{finish}, {retry}}}"), 3_500, true);
-        check("{attempt_timeout: {uniform: {low: 1s, high: 3s}}}", 3_000, false);
-    }
-
-    #[test]
-    fn nested_waits_multiply_as_attempts_do() {
-        // R-40: waits 1, 2, 4 s at three layers, instant failures: 7, 35, 147 s.
-        let model = chain("{retry: {max_attempts: 4, backoff: {exponential: {base: 1s}}}}");
-        let spans: Vec<_> =
-            longest_calls(&model).iter().map(|call| call.span.as_secs_f64()).collect();
-        assert_eq!(spans, [147.0, 35.0, 7.0]);
-    }
-
-    #[test]
-    fn waits_without_end_are_said_to_be_so() {
-        let calls =
-            longest_calls(&chain("{attempt_timeout: 1s, retry: {max_attempts: unlimited}}"));
-        assert_eq!(calls[2], LongestCall { span: Duration::MAX, open_ended: false });
-        let many = chain("{retry: {max_attempts: 1000000, backoff: 1s}}");
-        assert_eq!(waits_in_all(many.policy_of(0)), Duration::from_secs(999_999));
-    }
-
-    #[test]
     fn a_caller_that_gives_up_first_leaves_orphans() {
         let policy = "{attempt_timeout: 2s, retry: {max_attempts: 4}}";
         let cases = edge_cases(&chain(policy));
@@ -419,6 +286,8 @@ mod tests {
         assert_eq!(cases[1].patience, Some(Duration::from_secs(2)));
         assert!(cases[1].orphans && cases[2].orphans);
         assert!(!edge_cases(&chain("{attempt_timeout: 2s}"))[1].orphans);
+        let inside = "{inner: q}, q: {attempt_timeout: 1s, retry: {max_attempts: 4}}";
+        assert_eq!(edge_cases(&chain(inside))[1].patience, Some(Duration::from_secs(1)));
         let mut told = chain(policy);
         told.services[0].cancellation = Cancellation::Full;
         assert!(!edge_cases(&told)[1].orphans, "the handler is told and stops");

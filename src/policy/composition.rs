@@ -24,6 +24,8 @@ pub enum AttemptTree {
     Retry(Option<u32>, Box<Self>),
     /// What is inside, so many times side by side at most.
     Hedge(u32, Box<Self>),
+    /// Another policy, by its name: what is inside is one call under it.
+    Under(String, Box<Self>),
     /// A layer that sees all of what is inside as one, and repeats nothing.
     Around(Layer, Box<Self>),
 }
@@ -31,7 +33,8 @@ pub enum AttemptTree {
 impl AttemptTree {
     /// The tree of a policy.
     pub fn of(policy: &Policy) -> Self {
-        let innermost = policy.inner.as_deref().map_or(Self::Attempt, Self::of);
+        let under = |it: &Policy| Self::Under(it.name.clone(), Box::new(Self::of(it)));
+        let innermost = policy.inner.as_deref().map_or(Self::Attempt, under);
         policy.order.iter().rev().fold(innermost, |inside, layer| match layer {
             Layer::Retry => inside.retried(policy.max_attempts()),
             Layer::Hedge => match &policy.hedge {
@@ -64,7 +67,7 @@ impl AttemptTree {
             Self::Hedge(attempts, inside) => {
                 Some(u64::from(*attempts).saturating_mul(inside.most_attempts()?))
             }
-            Self::Around(_, inside) => inside.most_attempts(),
+            Self::Under(_, inside) | Self::Around(_, inside) => inside.most_attempts(),
         }
     }
 
@@ -74,6 +77,7 @@ impl AttemptTree {
             Self::Retry(Some(tries), _) => format!("retry: up to {tries} tries, one after another"),
             Self::Retry(None, _) => "retry: any number of tries, one after another".to_owned(),
             Self::Hedge(attempts, _) => format!("hedge: up to {attempts} side by side"),
+            Self::Under(policy, _) => format!("each a call under the policy {policy}"),
             Self::Around(layer, _) => match layer {
                 Layer::Bulkhead => "bulkhead",
                 Layer::Timeout => "timeout",
@@ -99,7 +103,10 @@ impl fmt::Display for AttemptTree {
             writeln!(f, "{:indent$}{} ({most} {attempts})", "", level.name(), indent = 2 * depth)?;
             level = match level {
                 Self::Attempt => return Ok(()),
-                Self::Retry(_, inside) | Self::Hedge(_, inside) | Self::Around(_, inside) => inside,
+                Self::Retry(_, inside)
+                | Self::Hedge(_, inside)
+                | Self::Under(_, inside)
+                | Self::Around(_, inside) => inside,
             };
             depth += 1;
         }
@@ -111,6 +118,9 @@ mod tests {
     use super::*;
     use crate::policy::backoff::Backoff;
     use crate::policy::limiter::BulkheadConfig;
+    use crate::policy::outcome::ClassSet;
+    use crate::policy::stack::HedgeConfig;
+    use crate::policy::stack::HedgeDelay;
 
     /// C83: a hedge of one and a retry of two are six attempts at most in either order, and the tree
     /// says which is inside which.
@@ -143,6 +153,40 @@ mod tests {
         let endless = AttemptTree::Attempt.retried(None).hedged(2);
         assert_eq!(endless.most_attempts(), None);
         assert!(endless.to_string().contains("any number of attempts"));
+    }
+
+    /// C83 from a policy: what the order says is what the tree shows.
+    #[test]
+    fn a_hedge_of_a_policy_stands_where_its_order_says() {
+        let config =
+            HedgeConfig { delay: HedgeDelay::OnFailure, max_attempts: 2, on: ClassSet::TRANSIENT };
+        let mut policy = Policy::plain("both").with_retry(3, Backoff::NONE).with_hedge(config);
+        let names = |policy: &Policy| -> Vec<_> {
+            let tree = AttemptTree::of(policy);
+            assert_eq!(tree.most_attempts(), Some(6));
+            let text = tree.to_string();
+            text.lines().map(|line| line.trim().chars().take(6).collect::<String>()).collect()
+        };
+        assert_eq!(names(&policy), ["retry:", "hedge:", "attemp"]);
+        policy.order.reverse();
+        assert_eq!(names(&policy), ["hedge:", "retry:", "attemp"]);
+    }
+
+    #[test]
+    fn a_policy_inside_another_multiplies_and_is_named() {
+        let sdk = Policy::plain("sdk").with_retry(3, Backoff::NONE);
+        let policy = Policy::plain("mine").with_retry(4, Backoff::NONE).around(sdk.clone());
+        let tree = AttemptTree::of(&policy);
+        assert_eq!(tree.most_attempts(), Some(12));
+        assert_eq!(
+            tree.to_string(),
+            "retry: up to 4 tries, one after another (12 attempts)\n  \
+               each a call under the policy sdk (3 attempts)\n    \
+                 retry: up to 3 tries, one after another (3 attempts)\n      \
+                   attempt (1 attempt)\n"
+        );
+        let endless = Policy::plain("endless").around(sdk).around(Policy::plain("nothing"));
+        assert_eq!(AttemptTree::of(&endless).most_attempts(), Some(1), "the last one stands");
     }
 
     #[test]

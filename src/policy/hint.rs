@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::policy::backoff::Backoff;
 use crate::policy::backoff::Past;
 use crate::policy::backoff::second;
+use crate::policy::outcome::ClassSet;
 use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::Share;
@@ -91,6 +92,14 @@ pub struct HintConfig {
     pub sequence: Sequence,
     /// Is a hint of no time obeyed? Otherwise the own wait stands (urllib3).
     pub obeys_zero: bool,
+    /// The failures that are tried again only where they bring a hint along (urllib3: 413, 429, 503).
+    #[serde(skip_serializing_if = "is_none")]
+    pub needed_after: ClassSet,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(classes: &ClassSet) -> bool {
+    *classes == ClassSet::NONE
 }
 
 impl HintConfig {
@@ -102,6 +111,7 @@ impl HintConfig {
         spread: 0.0,
         sequence: Sequence::GoesOn,
         obeys_zero: true,
+        needed_after: ClassSet::NONE,
     };
 
     /// Hints under a rule, without cap and spread.
@@ -112,6 +122,13 @@ impl HintConfig {
     /// Does anybody listen?
     pub fn listens(&self) -> bool {
         self.rule != HintRule::Ignore
+    }
+
+    /// Of the failures `on` that are tried again, those that are where only failures of `hinted`
+    /// bring a hint along.
+    #[must_use]
+    pub fn retried(&self, on: ClassSet, hinted: ClassSet) -> ClassSet {
+        on.minus(self.needed_after.minus(hinted))
     }
 
     /// Does a call have to remember where its sequence stands?
@@ -197,6 +214,9 @@ impl fmt::Display for HintConfig {
         }
         if !self.obeys_zero {
             text += "; a hint of 0s is not heard";
+        }
+        if self.needed_after != ClassSet::NONE {
+            text += &format!("; none after {} without one", self.needed_after);
         }
         f.pad(&text)
     }

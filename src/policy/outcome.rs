@@ -184,6 +184,12 @@ impl ClassSet {
         Self(self.0 | other.0)
     }
 
+    /// Everything that is in this one and not in the other.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The classes of the set, in the order of the documentation.
     pub fn iter(self) -> impl Iterator<Item = Class> {
         Class::ALL.into_iter().filter(move |class| self.contains(*class))

@@ -264,6 +264,11 @@ impl Policy {
         self
     }
 
+    /// This policy and those inside it, outermost first.
+    pub fn nested(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |policy| policy.inner.as_deref())
+    }
+
     /// With a client-side throttle, one for each caller and target.
     #[must_use]
     pub fn with_throttle(mut self, config: ThrottleConfig) -> Self {

@@ -113,3 +113,9 @@ pub const BREAKER_COUNTS: ClassSet =
     ClassSet::TRANSIENT.union(ClassSet::of(&[Class::Internal, Class::Protocol]));
 /// A bulkhead without a queue, as in Polly, Hystrix and resilience4j.
 pub const BULKHEAD_QUEUE: u32 = 0;
+/// One attempt and one beside it: Polly, .NET and Finagle send one.
+pub const HEDGE_ATTEMPTS: u32 = 2;
+/// Finagle's latencies are those of the last half minute.
+pub const HEDGE_WINDOW: Duration = Duration::from_secs(30);
+/// Of fewer than twenty latencies the 95th percentile is the longest.
+pub const HEDGE_MINIMUM: u32 = 20;

@@ -28,16 +28,26 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("`timeout`", "as `10s`, or `{ after: 10s, late_wait: truncate }`"),
     (
         "`limit`",
-        "as `50`, `{ aimd: {} }`, `{ vegas: {} }`, `{ gradient: {} }` or `{ gradient2: {} }`",
+        "as `50`, `{ aimd: {} }`, `{ vegas: {} }`, `{ gradient: {} }`, `{ gradient2: {} }` or \
+         `{ min_rtt: {} }`",
     ),
     ("`aimd`", "as `{ initial: 20, min: 20, max: 200, backoff: 0.9, timeout: 5s }`"),
     ("`vegas`", "as `{ initial: 20, max: 1000 }`"),
     ("`gradient`", "as `{ initial: 50, min: 1, max: 1000, tolerance: 2 }`"),
     ("`gradient2`", "as `{ initial: 20, min: 20, max: 200, tolerance: 1.5 }`"),
+    ("`min_rtt`", "as `{ min: 3, max: 1000, buffer: 0.25, interval: 60s }`"),
+    ("`samples`", "as `{}`, or `{ shortest: 1s, longest: 1s, more_than: 10 }`"),
+    ("`fixed_window`", "as `{ limit: 50, period: 100ms, max_wait: 1s }`"),
     ("`codel`", "as `{ target: 5ms, interval: 100ms }`"),
     (
         "`retry`",
         "as `{ max_attempts: 3, backoff: { exponential: { base: 100ms } }, jitter: full }`",
+    ),
+    ("`hedge`", "as `{ after: 100ms, max_attempts: 2 }`"),
+    (
+        "`after`",
+        "as `100ms`, `failure`, `{ percentile: 95%, window: 30s }` or `{ timeout: 500ms, backoff: \
+         { exponential: { base: 25ms } }, jitter: full }`",
     ),
     (
         "`backoff`",
@@ -147,6 +157,7 @@ mod tests {
             include_str!("file/disturbances.rs"),
             include_str!("file/ejections.rs"),
             include_str!("file/expect.rs"),
+            include_str!("file/hedges.rs"),
             include_str!("file/hints.rs"),
             include_str!("file/jitters.rs"),
             include_str!("file/limiters.rs"),

@@ -55,6 +55,9 @@ enum Level {
     /// Those of a policy that is laid over a preset later: `null` must stay written there, for what
     /// it removes is the preset's.
     OverPreset,
+    /// Those of a policy and of the preset under it. `null` removes what the preset says; where it
+    /// says nothing the key stays, so that one that nobody knows is found when the policy is read.
+    Preset,
 }
 
 impl Level {
@@ -62,7 +65,7 @@ impl Level {
     fn below(self, key: &str) -> Self {
         match self {
             Self::Root if NAMED.contains(&key) => Self::Names,
-            Self::OverPreset => Self::OverPreset,
+            Self::OverPreset | Self::Preset => self,
             _ => Self::Words,
         }
     }
@@ -73,7 +76,12 @@ impl Level {
     }
 
     fn is_words(self) -> bool {
-        matches!(self, Self::Words | Self::OverPreset)
+        matches!(self, Self::Words | Self::OverPreset | Self::Preset)
+    }
+
+    /// Does a `null` that removes nothing stay written?
+    fn keeps_idle_null(self) -> bool {
+        matches!(self, Self::OverPreset | Self::Preset)
     }
 }
 
@@ -84,7 +92,7 @@ pub(super) fn merge(base: &Node, overlay: &Node) -> Node {
 
 /// A policy as written, laid over a preset's.
 pub(super) fn lay_over(preset: &Node, policy: &Node) -> Node {
-    merge_at(preset, policy, Level::Words)
+    merge_at(preset, policy, Level::Preset)
 }
 
 fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
@@ -123,8 +131,8 @@ fn merge_at(base: &Node, overlay: &Node, level: Level) -> Node {
     }
     let known = Lookup::of(under);
     for entry in over {
-        if known.find(under, &entry.key).is_none() && (level.keeps_null() || !entry.node.is_null())
-        {
+        let stays = level.keeps_idle_null() || !entry.node.is_null();
+        if stays && known.find(under, &entry.key).is_none() {
             entries.push(entry.clone());
         }
     }

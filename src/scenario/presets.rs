@@ -159,9 +159,20 @@ fn named(root: &Node) -> impl Iterator<Item = (usize, Named)> {
     let policies = root.get("policies").map(Node::entries).unwrap_or_default();
     policies.iter().enumerate().filter_map(|(index, entry)| {
         let node = entry.node.get(KEY).filter(|node| !node.is_null())?;
-        let Value::Scalar { text, .. } = &node.value else { return None };
-        Some((index, Named { place: node.place, preset: find(text)? }))
+        Some((index, Named { place: node.place, preset: find(name_of(node)?)? }))
     })
+}
+
+/// The text, where it can name a preset: numbers, switches, lists and maps cannot.
+fn name_of(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Scalar { text, quoted } => {
+            let is_switch = matches!(text.to_ascii_lowercase().as_str(), "true" | "false");
+            let is_name = text.starts_with(|c: char| c.is_alphabetic()) && !is_switch;
+            (*quoted || is_name).then_some(text.as_str())
+        }
+        Value::List(_) | Value::Map(_) => None,
+    }
 }
 
 /// The scenario with every preset laid under the policy that names it, and which ones those are.
@@ -172,12 +183,17 @@ pub(super) fn expand<'t>(root: &'t Node, problems: &mut Problems) -> (Cow<'t, No
         if node.is_null() {
             continue;
         }
-        let Some(name) = reader::text(node, problems) else { continue };
-        if find(&name).is_none() {
-            let near = suggestion(&name).map(|near| format!("did you mean `{near}`? "));
+        let Some(name) = name_of(node) else {
+            let problem = format!("`preset` is the name of a preset, not {}", node.kind());
+            let help = "as `preset: grpc`; `stormlab presets` lists them";
+            problems.push_with(node.anchor(), problem, help);
+            continue;
+        };
+        if find(name).is_none() {
+            let near = suggestion(name).map(|near| format!("did you mean `{near}`? "));
             problems.push_with(
                 node.place,
-                format!("there is no preset {}", quoted(&name)),
+                format!("there is no preset {}", quoted(name)),
                 format!("{}`stormlab presets` lists them", near.unwrap_or_default()),
             );
         }
@@ -246,7 +262,7 @@ mod tests {
     #[test]
     fn presets_have_names_of_their_own_and_a_line_for_a_warning() {
         let mut names: Vec<_> = all().iter().map(|preset| preset.name.as_str()).collect();
-        assert!(names.len() >= 49, "{}", names.len());
+        assert!(names.len() >= 50, "{}", names.len());
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all().len());

@@ -1,7 +1,9 @@
 //! Presets, the schedule of a policy and what changes between two, through the program.
 
+mod goldens;
 mod schedules;
 mod systems;
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +59,7 @@ fn presets() -> Vec<Value> {
 #[test]
 fn every_preset_says_what_it_is_and_can_be_shown_named_and_explained() {
     let all = presets();
-    assert!(all.len() >= 49);
+    assert!(all.len() >= 50);
     let place = tempfile::tempdir().unwrap();
     let mut scenario = scenario("");
     for preset in &all {
@@ -192,17 +194,107 @@ fn what_is_wrong_points_into_the_users_file() {
         "{ preset: poly-8 }",
         &["there is no preset `poly-8`", "s.yaml:6:16", "did you mean `polly-8`?"],
     );
-    check("{ preset: [grpc] }", &["a text is wanted here", "s.yaml:6:16"]);
+    for (written, found) in
+        [("[grpc]", "a list"), ("{ name: grpc }", "a map"), ("5", "`5`"), ("true", "`true`")]
+    {
+        let problem = format!("`preset` is the name of a preset, not {found}");
+        let help = "as `preset: grpc`; `stormlab presets` lists them";
+        check(&format!("{{ preset: {written} }}"), &[&problem, "s.yaml:6:16", help]);
+    }
+    check("{ preset: '5' }", &["there is no preset `5`", "s.yaml:6:16"]);
     check("{ preste: grpc }", &["a policy has no key `preste`", "did you mean `preset`?"]);
     check(
         "{ preset: grpc, retry: { max_atempts: 6 } }",
         &["`retry` has no key `max_atempts`", "s.yaml:6:31"],
     );
-    // The order is the preset's, and does not know what was added.
+    // What removes nothing is a slip.
     check(
-        "{ preset: hystrix, timeout: 3s }",
-        &["in the preset `hystrix`: `order` leaves out `timeout`", "s.yaml:6:16"],
+        "{ preset: grpc, retry: { max_atempts: null } }",
+        &["`retry` has no key `max_atempts`", "s.yaml:6:31", "did you mean `max_attempts`?"],
     );
+    check("{ preset: grpc, retri: null }", &["a policy has no key `retri`", "s.yaml:6:22"]);
+    check(
+        "{ preset: gobreaker, breaker: { half_open: { placs: null } } }",
+        &["`half_open` has no key `placs`", "did you mean `places`?"],
+    );
+}
+
+#[test]
+fn an_order_that_leaves_something_out_is_answered_with_one_that_does_not() {
+    #[track_caller]
+    fn check(preset: &str, added: &str, missing: &str, order: &str) {
+        let place = tempfile::tempdir().unwrap();
+        let policy = |rest: &str| format!("p: {{ preset: {preset}, {added}{rest} }}");
+        write(&place, &scenario("").replace("p: {}", &policy("")));
+        let (_, complaints, code) = stormlab(place.path(), &["explain", "s.yaml"]);
+        assert_eq!(code, 2, "{complaints}");
+        let problem = format!("in the preset `{preset}`: `order` leaves out {missing}, which");
+        assert!(complaints.contains(&problem), "{complaints}");
+        assert!(complaints.contains("--> s.yaml:6:"), "{complaints}");
+        assert!(complaints.contains(&format!("as `order: {order}`")), "{complaints}");
+        // What the help says to write is accepted.
+        write(&place, &scenario("").replace("p: {}", &policy(&format!(", order: {order}"))));
+        let (said, complaints, code) = stormlab(place.path(), &["explain", "s.yaml"]);
+        assert!(code == 0 && said.contains(&format!("order: {order}")), "{complaints}");
+    }
+    check("hystrix", "timeout: 3s", "`timeout`", "[timeout, breaker, bulkhead, attempt_timeout]");
+    check(
+        "hystrix",
+        "retry: { max_attempts: 2 }",
+        "`retry`",
+        "[retry, breaker, bulkhead, attempt_timeout]",
+    );
+    check(
+        "cockatiel-wrap",
+        "timeout: 9s, attempt_timeout: 1s",
+        "`timeout` and `attempt_timeout`",
+        "[bulkhead, timeout, breaker, retry, attempt_timeout]",
+    );
+    check(
+        "cockatiel-wrap",
+        "breaker: null, timeout: 9s",
+        "`timeout`",
+        "[bulkhead, timeout, retry]",
+    );
+    check(
+        "envoy",
+        "breaker: { consecutive: 5, open_for: 5s }",
+        "`breaker`",
+        "[timeout, retry, bulkhead, breaker]",
+    );
+}
+
+#[test]
+fn an_order_says_whether_it_is_the_default_one() {
+    let order = |name: &str| {
+        let (said, _, _) = stormlab(root(), &["presets", name]);
+        said.lines().find(|line| line.trim_start().starts_with("order:")).unwrap().to_owned()
+    };
+    assert_eq!(order("grpc").trim(), "order: [retry]  # default");
+    assert_eq!(order("hystrix").trim(), "order: [breaker, bulkhead, attempt_timeout]");
+}
+
+#[test]
+fn a_retry_that_retries_nothing_is_doubted() {
+    #[track_caller]
+    fn complaints(policy: &str) -> String {
+        let place = tempfile::tempdir().unwrap();
+        write(&place, &scenario("").replace("p: {}", &format!("p: {policy}")));
+        let (_, complaints, code) = stormlab(place.path(), &["explain", "s.yaml"]);
+        assert_eq!(code, 0, "{complaints}");
+        complaints
+    }
+    let said = complaints("{ retry: { max_attempts: 4, on: [] } }");
+    assert!(said.contains("this `retry` retries nothing: `on` names no failure"), "{said}");
+    assert!(said.contains("--> s.yaml:6:"), "{said}");
+    assert!(said.contains("`on: [transient]`"), "{said}");
+    assert!(complaints("{ preset: grpc, retry: { on: [] } }").contains("retries nothing"));
+    let place = tempfile::tempdir().unwrap();
+    write(&place, &scenario("").replace("p: {}", "p: { preset: grpc, retry: { on: [] } }"));
+    let (said, _, code) = stormlab(place.path(), &["explain", "--policy", "s.yaml:p"]);
+    assert!(code == 0 && said.contains("; on nothing\n"), "{said}");
+    assert!(!complaints("{ retry: { max_attempts: 1, on: [] } }").contains("retries nothing"));
+    assert!(!complaints("{ preset: grpc }").contains("retries nothing"));
 }
 
 #[test]
@@ -282,7 +374,7 @@ fn a_policy_is_explained_with_its_tree_its_waits_and_a_chart() {
     assert!(said.contains("1 ········██┃██·"), "{said}");
     assert!(said.contains("attempts at 0, 80–120 ms, 240–360 ms, 560–840 ms"), "{said}");
     let (said, _, _) = stormlab(root(), &["explain", "--policy", "tenacity"]);
-    assert!(said.contains("more attempts than can be counted"), "{said}");
+    assert!(said.contains("cost: countless attempts a call"), "{said}");
     let (_, complaints, code) = stormlab(root(), &["explain"]);
     assert!(code == 2 && complaints.contains("<FILE|--policy <NAME>>"), "{complaints}");
 }

@@ -4,7 +4,9 @@ mod breakers;
 mod budgets;
 mod doubts;
 mod effective;
+mod hedges;
 mod hostile;
+mod inner;
 mod meaning;
 mod mistakes;
 mod strangers;
@@ -169,7 +171,8 @@ policies:
   ratio:
     retry: { backoff: { drawn: { lognormal: { mean: 1s, cv: 0.5 } }, cap: 3s }, jitter: equal, budget: { ratio: { share: 20%, deposit: success, floor: 10/s, cap: 140, start: 20 } } }
     breaker: { consecutive: 5, open_for: 10s }
-  other: { retry: { backoff: 300ms, jitter: decorrelated } }
+  other: { retry: { backoff: 300ms, jitter: decorrelated }, hedge: { after: { percentile: 95%, minimum: 7 }, budget: { ratio: { share: 5%, deposit: call } }, per: [group] }, inner: late }
+  late: { hedge: { after: { timeout: 1s, backoff: 20ms, jitter: full }, max_attempts: 3, on: [], hint: obey } }
 triggers:
   - { at: 9min, lasts: 1min, service: back, effect: { slow: 4 } }
   - { at: 8min, lasts: 1min, service: back, effect: { errors: { class: internal, share: 30% } } }

@@ -19,7 +19,20 @@ fn any_config() -> impl Strategy<Value = HintConfig> {
         spread,
         sequence: [Sequence::GoesOn, Sequence::Restarts, Sequence::Pauses][sequence as usize],
         obeys_zero,
+        needed_after: ClassSet::NONE,
     })
+}
+
+#[test]
+fn a_failure_that_needs_a_hint_is_tried_again_only_with_one() {
+    use crate::policy::outcome::Class::{Overloaded, RateLimited, Timeout};
+    let needed_after = ClassSet::of(&[Overloaded, RateLimited]);
+    let config = HintConfig { needed_after, ..HintConfig::of(HintRule::Override) };
+    let on = ClassSet::of(&[Overloaded, Timeout]);
+    assert_eq!(config.retried(on, ClassSet::NONE), ClassSet::of(&[Timeout]));
+    assert_eq!(config.retried(on, ClassSet::of(&[RateLimited])), ClassSet::of(&[Timeout]));
+    assert_eq!(config.retried(on, ClassSet::of(&[Overloaded])), on);
+    assert_eq!(HintConfig::IGNORE.retried(on, ClassSet::NONE), on);
 }
 
 proptest! {

@@ -3,16 +3,21 @@
 //! The sentences are computed from the policies as meant and from what an outage costs under each;
 //! a setting that no sentence speaks of is in the list of settings, which leaves out nothing.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use crate::experiment::outage::Cost;
 use crate::lint;
 use crate::lint::Schedule;
+use crate::lint::hedge_in_words;
 use crate::policy::backoff::Total;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Policy;
+use crate::policy::stack::Retry;
 use crate::report::ReportError;
 use crate::report::policies::guards;
+use crate::report::policies::outages;
 use crate::report::policies::words;
 use crate::scenario::effective;
 use crate::units::Duration;
@@ -40,6 +45,8 @@ pub struct Side<'p> {
     pub schedule: &'p Schedule,
     /// Its cost.
     pub outages: &'p Outages,
+    /// What of it is not simulated, where it is a preset.
+    pub not_yet: &'p [String],
 }
 
 /// What changes from one policy to another.
@@ -55,6 +62,17 @@ pub struct Difference {
     pub settings: Vec<Setting>,
     /// What outages cost.
     pub outages: Pair,
+    /// What of either is not simulated.
+    pub not_yet: NotYet,
+}
+
+/// What is not simulated, before and after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotYet {
+    /// Of the first.
+    pub before: Vec<String>,
+    /// Of the second.
+    pub after: Vec<String>,
 }
 
 /// A setting that differs; `None` where it is not set.
@@ -81,21 +99,30 @@ pub struct Pair {
 pub fn difference(before: Side<'_>, after: Side<'_>) -> Difference {
     let mut changes = Vec::new();
     attempts(before, after, &mut changes);
+    retries(before.policy, after.policy, &mut changes);
     waits(before.schedule, after.schedule, &mut changes);
     classes(before.policy, after.policy, &mut changes);
     strategies(before.policy, after.policy, &mut changes);
     costs(before, after, &mut changes);
     let texts = [before, after].map(|side| lint::policy_as_meant(side.policy));
-    let settings = effective::settings_that_differ(&texts[0], &texts[1])
+    let mut settings: Vec<_> = effective::settings_that_differ(&texts[0], &texts[1])
         .into_iter()
         .map(|(path, before, after)| Setting { path, before, after })
         .collect();
+    // What only the second has stands beside what both have.
+    let first = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+    let sections: Vec<_> = settings.iter().map(|setting| first(&setting.path)).collect();
+    settings.sort_by_key(|setting| {
+        let section = first(&setting.path);
+        sections.iter().position(|known| *known == section)
+    });
     Difference {
         before: before.name.to_owned(),
         after: after.name.to_owned(),
         changes,
         settings,
         outages: Pair { before: *before.outages, after: *after.outages },
+        not_yet: NotYet { before: before.not_yet.to_vec(), after: after.not_yet.to_vec() },
     }
 }
 
@@ -103,15 +130,29 @@ fn attempts(before: Side<'_>, after: Side<'_>, changes: &mut Vec<String>) {
     let (old, new) = (before.schedule.attempts, after.schedule.attempts);
     if old != new {
         let words = |it| match it {
-            lint::Attempts::AtMost(n) => format!("{n}"),
-            lint::Attempts::Unlimited => "any number".to_owned(),
+            lint::Attempts::AtMost(1) => "1 attempt".to_owned(),
+            lint::Attempts::AtMost(n) => format!("up to {}", words::counted_attempts(n)),
+            lint::Attempts::Unlimited => "any number of attempts".to_owned(),
         };
-        let at_most = if new == lint::Attempts::Unlimited { "" } else { "at most " };
-        changes.push(format!(
-            "a call makes {at_most}{} attempts instead of {}",
-            words(new),
-            words(old)
-        ));
+        changes.push(format!("a call makes {} instead of {}", words(new), words(old)));
+    }
+}
+
+/// The retry of a policy that makes more than one attempt.
+fn retry(policy: &Policy) -> Option<&Retry> {
+    policy.retry.as_ref().filter(|_| policy.max_attempts() != Some(1))
+}
+
+/// Retries that come or go as a whole.
+fn retries(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
+    let words =
+        |it: &Retry| format!("{}; on {}", words::backoff(&it.backoff), words::classes(it.on));
+    match (retry(before), retry(after)) {
+        (Some(old), None) => {
+            changes.push(format!("there are no retries any more; before: {}", words(old)))
+        }
+        (None, Some(new)) => changes.push(format!("retries are added: {}", words(new))),
+        _ => {}
     }
 }
 
@@ -135,59 +176,68 @@ fn waits(before: &Schedule, after: &Schedule, changes: &mut Vec<String>) {
             }
         }
         (Some(old), None) => {
-            changes.push(format!("the waits of a call, {} before, have no end", words::total(old)))
+            changes.push(format!(
+                "the waits of a call, together {} before, are without limit or too many to list",
+                words::total(old)
+            ));
         }
         (None, Some(new)) => {
-            changes.push(format!("the waits of a call end, after {}", words::total(new)));
+            changes.push(format!(
+                "the waits of a call, without limit or too many to list before, come to {}",
+                words::total(new)
+            ));
         }
         (None, None) => {}
     }
 }
 
-/// `window shrinks from 75–125 ms to 0–100 ms`: by its mean; where that stays, by its width.
+/// `window shrinks from 75–125 ms to 0–100 ms`: by its mean; where that stays, by its width. Where
+/// one end goes the other way than the mean, neither word would be true alone.
 fn changed(old: Total, new: Total) -> Option<String> {
     if (old.smallest, old.largest) == (new.smallest, new.largest) {
         return None;
     }
     let width = |it: Total| it.largest.saturating_sub(it.smallest);
-    let verb = match (new.mean.cmp(&old.mean), width(new) < width(old)) {
-        (std::cmp::Ordering::Less, _) => "shrinks",
-        (std::cmp::Ordering::Greater, _) => "grows",
-        (_, true) => "narrows",
-        (_, false) => "widens",
+    let (verb, on_average) = match new.mean.cmp(&old.mean) {
+        Ordering::Less if new.largest <= old.largest => ("shrinks", ""),
+        Ordering::Less => ("changes", ", shorter on average"),
+        Ordering::Greater if new.smallest >= old.smallest => ("grows", ""),
+        Ordering::Greater => ("changes", ", longer on average"),
+        Ordering::Equal if width(new) < width(old) => ("narrows", ""),
+        Ordering::Equal => ("widens", ""),
     };
     let noun = if width(old).is_zero() && width(new).is_zero() { "wait" } else { "window" };
-    Some(format!("{noun} {verb} from {} to {}", words::total(old), words::total(new)))
+    let (from, to) = (words::total(old), words::total(new));
+    Some(format!("{noun} {verb} from {from} to {to}{on_average}"))
 }
 
 fn classes(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
-    let (Some(old), Some(new)) = (&before.retry, &after.retry) else { return };
+    let (Some(old), Some(new)) = (retry(before), retry(after)) else { return };
     let only = |all: ClassSet, without: ClassSet| {
         let left: Vec<_> = all.iter().filter(|class| !without.contains(*class)).collect();
-        words::classes(ClassSet::of(&left))
+        ClassSet::of(&left)
     };
     let (more, less) = (only(new.on, old.on), only(old.on, new.on));
-    if !more.is_empty() {
-        changes.push(format!("now also retried: {more}"));
+    if more != ClassSet::NONE {
+        changes.push(format!("now also retried: {}", words::classes(more)));
     }
-    if !less.is_empty() {
-        changes.push(format!("no longer retried: {less}"));
+    if less != ClassSet::NONE {
+        changes.push(format!("no longer retried: {}", words::classes(less)));
     }
 }
 
 /// A strategy that comes, goes or changes.
 fn strategies(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
     let span = |it: Option<Duration>| it.map(words::span);
-    let attempt =
-        |it: &Policy| span(it.attempt_timeout.as_ref().map(|timeout| timeout.after.mean()));
-    let budget = |it: &Policy| {
-        it.retry.as_ref().and_then(|retry| retry.budget).map(|it| guards::budget(&it.config))
-    };
-    let elapsed = |it: &Policy| {
-        span(it.retry.as_ref().and_then(|retry| retry.max_elapsed).map(|limit| limit.after))
-    };
+    let attempt = |it: &Policy| it.attempt_timeout.as_ref().map(words::attempt_timeout);
+    let hedge = |it: &Policy| it.hedge.as_ref().map(hedge_in_words);
+    let inner = |it: &Policy| it.inner.as_ref().map(|inner| format!("`{}`", inner.name));
+    let budget =
+        |it: &Policy| retry(it).and_then(|retry| retry.budget).map(|it| guards::budget(&it.config));
+    let elapsed =
+        |it: &Policy| span(retry(it).and_then(|retry| retry.max_elapsed).map(|limit| limit.after));
     let hint = |it: &Policy| {
-        let retry = it.retry.as_ref().filter(|retry| retry.hint.listens())?;
+        let retry = retry(it).filter(|retry| retry.hint.listens())?;
         Some(retry.hint.to_string())
     };
     let throttle = |it: &Policy| it.throttle.as_ref().map(|it| guards::throttle(&it.config));
@@ -199,6 +249,8 @@ fn strategies(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
         ("limit on the time of retries", elapsed(before), elapsed(after)),
         ("rule for hints", hint(before), hint(after)),
         ("retry budget", budget(before), budget(after)),
+        ("hedge", hedge(before), hedge(after)),
+        ("policy inside", inner(before), inner(after)),
         ("throttle", throttle(before), throttle(after)),
         ("breaker", breaker(before), breaker(after)),
         ("bulkhead", bulkhead(before), bulkhead(after)),
@@ -209,7 +261,8 @@ fn strategies(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
                 changes.push(format!("{what}: {new}; before: {old}"));
             }
             (None, Some(new)) => {
-                changes.push(format!("a {what} is added: {new}").replace("a attempt", "an attempt"))
+                let article = if what.starts_with('a') { "an" } else { "a" };
+                changes.push(format!("{article} {what} is added: {new}"));
             }
             (Some(old), None) => changes.push(format!("the {what} is gone: {old}")),
             _ => {}
@@ -225,46 +278,63 @@ fn strategies(before: &Policy, after: &Policy, changes: &mut Vec<String>) {
 }
 
 fn costs(before: Side<'_>, after: Side<'_>, changes: &mut Vec<String>) {
-    let pairs = [
-        ("refuses at once", before.outages.refusing, after.outages.refusing),
-        ("hangs", before.outages.hanging, after.outages.hanging),
-    ];
-    for (how, old, new) in pairs {
-        let number = |it: Cost| {
-            let endless = if it.endless { " (and no end)" } else { "" };
-            match it.attempts_per_call {
-                Some(attempts) => format!("{attempts:.2}{endless}"),
-                None => "countless".to_owned(),
-            }
-        };
-        if number(old) != number(new) {
+    let sides = [before, after];
+    let outages = sides.map(|side| (side.outages, side.schedule));
+    let refusing = outages.map(|(cost, schedule)| (cost.refusing, &schedule.refusing));
+    let hanging = outages.map(|(cost, schedule)| (cost.hanging, &schedule.hanging));
+    for (how, [(old, old_call), (new, new_call)]) in
+        [("refuses at once", refusing), ("hangs", hanging)]
+    {
+        let [was, is] = [&old, &new].map(outages::number);
+        if was != is {
             changes.push(format!(
-                "a full outage that {how} now costs {} instead of {} attempts per call",
-                number(new),
-                number(old)
+                "a full outage that {how} now costs {is} instead of {was} attempts per call"
             ));
         }
+        let [was, is] = [&old, &new].map(outages::open_calls);
+        if was != is && old.limit.is_none() && new.limit.is_none() {
+            changes.push(format!(
+                "still open after the first hour of an outage that {how}: {is} instead of {was}"
+            ));
+        }
+        let [was, is] = [old_call, new_call].map(longest);
+        if was != is {
+            changes
+                .push(format!("the longest call to a service that {how}: {is} instead of {was}"));
+        }
     }
-    let ends = |it: &Side<'_>| it.schedule.hanging.ends_by;
-    if ends(&before) != ends(&after) {
-        let words = |it: Option<Duration>| it.map_or("never".to_owned(), words::span);
-        changes.push(format!(
-            "the longest call to a service that hangs: {} instead of {}",
-            words(ends(&after)),
-            words(ends(&before))
-        ));
+}
+
+/// How long a call can go on.
+fn longest(it: &lint::Outage) -> String {
+    match (it.ends_by, it.ends) {
+        (Some(by), _) => words::span(by),
+        (None, lint::End::Never) if it.may_end_sooner_by.is_empty() => {
+            "as long as the outage".to_owned()
+        }
+        (None, lint::End::Never) => "no limit of its own".to_owned(),
+        (None, _) => "without a bound".to_owned(),
     }
 }
 
 /// The difference for people.
 pub fn difference_text(it: &Difference) -> String {
-    let mut out = format!("{} → {}\n\n", it.before, it.after);
+    let mut out = format!("{} → {}\n", it.before, it.after);
+    for (name, missing) in [(&it.before, &it.not_yet.before), (&it.after, &it.not_yet.after)] {
+        for missing in missing {
+            out += &format!("~ {name} is simulated only in part; not yet: {missing}\n");
+        }
+    }
+    out.push('\n');
     if it.changes.is_empty() && it.settings.is_empty() {
         out += "Nothing changes.\n";
         return out;
     }
     for change in &it.changes {
         out += &format!("  {change}\n");
+    }
+    if !it.changes.is_empty() {
+        out += &format!("\n{}\n", outages::HOW_COUNTED);
     }
     if !it.settings.is_empty() {
         out += "\nSettings\n";

@@ -20,7 +20,10 @@ use crate::policy::throttle::rate::WhenEmpty;
 use crate::report::number::number;
 use crate::report::number::percent;
 use crate::report::policies::words::classes;
+use crate::report::policies::words::is_for_ever;
+use crate::report::policies::words::lasting;
 use crate::report::policies::words::span;
+use crate::report::policies::words::whole;
 use crate::units::Duration;
 
 fn tokens(milli: u32) -> String {
@@ -33,7 +36,7 @@ fn share(milli: u32) -> String {
 
 /// Over how long something is counted.
 fn over(window: Duration) -> String {
-    if window == Duration::MAX { "for ever".into() } else { format!("over {}", span(window)) }
+    if is_for_ever(window) { "for ever".into() } else { format!("over {}", span(window)) }
 }
 
 fn deposits(at: DepositPoint) -> &'static str {
@@ -93,7 +96,7 @@ pub(crate) fn budget(it: &BudgetConfig) -> String {
             costs(&it.costs)
         ),
         BudgetConfig::Window(it) => format!(
-            "{} of {} and {}/s, {}",
+            "{} of {} and {}/s besides, counted {}",
             percent(it.ratio()),
             deposits(it.deposit_at),
             it.min_per_s,
@@ -110,11 +113,7 @@ pub(crate) fn budget(it: &BudgetConfig) -> String {
         }
         BudgetConfig::Rate(it) => format!("retries at {}", rate(it)),
         BudgetConfig::Counter(it) => {
-            let kept = match it.ttl {
-                Duration::MAX => "for ever".to_owned(),
-                ttl => format!("for {}", span(ttl)),
-            };
-            format!("retries up to the failure number {}, counted {kept}", it.limit)
+            format!("retries up to the failure number {}, counted {}", it.limit, lasting(it.ttl))
         }
     }
 }
@@ -151,32 +150,36 @@ pub(crate) fn throttle(it: &ThrottleConfig) -> String {
 pub(crate) fn breaker(it: &BreakerConfig) -> String {
     let mut text = format!("opens {}", trip(&it.trip));
     if let Some(failures) = it.or_consecutive {
-        text += &format!(" or {failures} in a row");
+        text += &format!(", or after {failures} failures in a row");
     }
     if it.trips_at_once != ClassSet::NONE {
-        text += &format!(" or one {}", classes(it.trips_at_once));
+        text += &format!(", or on a single failure of {}", classes(it.trips_at_once));
     }
     let grows = match it.growth {
         OpenGrowth::Constant => String::new(),
         OpenGrowth::Times { cap, .. }
         | OpenGrowth::Exponential { cap, .. }
-        | OpenGrowth::EqualJittered { cap } => format!(", later up to {}", span(cap)),
-        OpenGrowth::Table { .. } => ", later as listed".to_owned(),
+        | OpenGrowth::EqualJittered { cap } => format!(" at first, later up to {}", span(cap)),
+        OpenGrowth::Table { .. } => " at first, later as listed".to_owned(),
     };
-    let then = match it.probes {
-        _ if it.half_open.begins == Begins::Never => "everybody".to_owned(),
-        1 => "1 probe".to_owned(),
-        probes => format!("{probes} probes"),
-    };
-    text + &format!(", for {}{grows}, then {then}", span(it.open_for))
+    text += &format!("; open {}{grows}", lasting(it.open_for));
+    if is_for_ever(it.open_for) {
+        return text;
+    }
+    text + match it.probes {
+        _ if it.half_open.begins == Begins::Never => ", then lets everybody through".to_owned(),
+        1 => ", then 1 probe decides".to_owned(),
+        probes => format!(", then {probes} probes decide"),
+    }
+    .as_str()
 }
 
 fn trip(it: &Trip) -> String {
     match it {
         Trip::Consecutive(1) => "on the first failure".to_owned(),
-        Trip::Consecutive(failures) => format!("on {failures} failures in a row"),
+        Trip::Consecutive(failures) => format!("after {failures} failures in a row"),
         Trip::Row { failures, forget_after, clear_every } => {
-            let mut text = format!("on {failures} failures in a row");
+            let mut text = format!("after {failures} failures in a row");
             if !forget_after.is_zero() {
                 text += &format!(" with less than {} between them", span(*forget_after));
             }
@@ -186,7 +189,7 @@ fn trip(it: &Trip) -> String {
             text
         }
         Trip::Window { length, failure_share, minimum_calls } => format!(
-            "at {} failures of at least {minimum_calls} in {}",
+            "when {} of at least {minimum_calls} in {} fail",
             percent(failure_share.get()),
             span(*length)
         ),
@@ -197,26 +200,26 @@ fn trip(it: &Trip) -> String {
             percent(below.get())
         ),
         Trip::Exhausted { attempts, within } => {
-            format!("on {attempts} failures within {}", span(*within))
+            format!("after {attempts} failures within {}", span(*within))
         }
     }
 }
 
 fn share_of(it: &Rate) -> String {
+    let least = it.minimum_calls;
     let of = match it.window {
+        WindowKind::Calls(calls) if least < calls => format!("the last {calls}, {least} at least,"),
         WindowKind::Calls(calls) => format!("the last {calls}"),
-        WindowKind::Time { length, .. } => {
-            format!("at least {} in {}", it.minimum_calls, span(length))
-        }
+        WindowKind::Time { length, .. } => format!("at least {least} in {}", span(length)),
     };
     let text = match it.limit {
-        Limit::AtLeast(share) => format!("at {} failures of {of}", percent(share.get())),
-        Limit::MoreThan(share) => format!("above {} failures of {of}", percent(share.get())),
-        Limit::Failures(failures) => format!("at {failures} failures of {of}"),
+        Limit::AtLeast(share) => format!("when {} of {of} fail", percent(share.get())),
+        Limit::MoreThan(share) => format!("when more than {} of {of} fail", percent(share.get())),
+        Limit::Failures(failures) => format!("when {failures} of {of} fail"),
     };
     let slow = it.slow.map(|slow| {
         let share = percent(slow.share.get());
-        format!(" or {share} slower than {}", span(slow.longer_than))
+        format!(", or {share} of them take longer than {}", span(slow.longer_than))
     });
     text + &slow.unwrap_or_default()
 }
@@ -224,16 +227,16 @@ fn share_of(it: &Rate) -> String {
 /// A bulkhead in a few words.
 pub(crate) fn bulkhead(it: &BulkheadConfig) -> String {
     let limit = match &it.adapts {
-        None => format!("{} at once", it.limit),
+        None => format!("{} at once", whole(it.limit.into())),
         Some(adapts) => format!("{} at once at first, then as {} finds", it.limit, kind(adapts)),
     };
     let queue = match it.queue {
         0 => return format!("{limit}, no queue"),
         BulkheadConfig::UNLIMITED => "any number waiting".to_owned(),
-        queue => format!("{queue} waiting"),
+        queue => format!("{} waiting", whole(queue.into())),
     };
     let wait = match it.max_wait {
-        Duration::MAX => String::new(),
+        wait if is_for_ever(wait) => String::new(),
         wait => format!(" for up to {}", span(wait)),
     };
     format!("{limit}, {queue}{wait}")

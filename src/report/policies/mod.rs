@@ -5,6 +5,7 @@
 mod difference;
 pub(crate) mod guards;
 mod list;
+mod outages;
 mod schedule;
 pub(crate) mod words;
 

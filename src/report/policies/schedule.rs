@@ -1,17 +1,15 @@
 //! The schedule of one policy: its layers as a tree, its waits, a chart, what it does in an outage.
 
-use crate::experiment::outage::Cost;
-use crate::experiment::outage::RATE;
 use crate::lint::Attempts;
-use crate::lint::End;
-use crate::lint::Outage;
 use crate::lint::Schedule;
-use crate::lint::Sent;
 use crate::lint::Wait;
+use crate::lint::hedge_in_words;
+use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::report::policies::Outages;
 use crate::report::policies::guards;
+use crate::report::policies::outages;
 use crate::report::policies::words;
 use crate::units::Duration;
 
@@ -19,8 +17,6 @@ use crate::units::Duration;
 const CHART: usize = 48;
 /// From this ratio of the longest window to the shortest on, the chart's axis is logarithmic.
 const WIDE: f64 = 100.0;
-/// Attempts of an outage that are listed.
-const LISTED: usize = 6;
 
 /// Everything about one policy.
 pub fn schedule_text(policy: &Policy, schedule: &Schedule, costs: &Outages) -> String {
@@ -39,9 +35,11 @@ pub fn schedule_text(policy: &Policy, schedule: &Schedule, costs: &Outages) -> S
         out += "\nWaits: none, every retry follows at once\n";
     }
     out += "\nA service that refuses at once\n";
-    outage(&schedule.refusing, &costs.refusing, &mut out);
+    outages::outage(policy, &schedule.refusing, &costs.refusing, &mut out);
     out += "\nA service that hangs\n";
-    outage(&schedule.hanging, &costs.hanging, &mut out);
+    outages::outage(policy, &schedule.hanging, &costs.hanging, &mut out);
+    outages::beside(&schedule.beside, &mut out);
+    out += &format!("\n{}\n", outages::HOW_COUNTED);
     out
 }
 
@@ -51,8 +49,8 @@ fn tree(policy: &Policy, schedule: &Schedule, out: &mut String) {
     let retries = policy.retry.is_some();
     for (depth, layer) in policy.order.iter().enumerate() {
         let sees = match (retries, depth) {
-            (true, depth) if depth < outside => ", sees calls",
-            (true, depth) if depth > outside => ", sees attempts",
+            (true, depth) if depth < outside => " (sees calls)",
+            (true, depth) if depth > outside => " (sees attempts)",
             _ => "",
         };
         branch(out, depth, "└", &format!("{}{sees}", layer_words(policy, *layer)));
@@ -65,10 +63,16 @@ fn tree(policy: &Policy, schedule: &Schedule, out: &mut String) {
     }
     let times = match schedule.attempts {
         Attempts::AtMost(1) => "1 attempt".to_owned(),
-        Attempts::AtMost(n) => format!("up to {n} attempts"),
+        Attempts::AtMost(n) => format!("up to {}", words::counted_attempts(n)),
         Attempts::Unlimited => "attempts without limit".to_owned(),
     };
-    branch(out, policy.order.len(), "└", &times);
+    let mut depth = policy.order.len();
+    if let Some(inner) = &policy.inner {
+        let text = format!("each of them a call under the policy `{}`", inner.name);
+        branch(out, depth, "└", &text);
+        depth += 1;
+    }
+    branch(out, depth, "└", &times);
 }
 
 /// A line of the tree; `mark` is how it hangs on the one above.
@@ -90,14 +94,24 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             format!("timeout: {}", policy.timeout.map_or("none".to_owned(), words::span))
         }
         Layer::Retry => match &policy.retry {
+            Some(_) if policy.max_attempts() == Some(1) => {
+                "retry: none, since 1 attempt is all there is".into()
+            }
             Some(retry) => format!(
                 "retry: {}; on {}",
                 words::backoff(&retry.backoff),
-                words::classes(retry.on)
+                if retry.on == ClassSet::NONE {
+                    "nothing".to_owned()
+                } else {
+                    words::classes(retry.on)
+                }
             ),
             None => "retry".into(),
         },
-        Layer::Hedge => "hedge".into(),
+        Layer::Hedge => match &policy.hedge {
+            Some(hedge) => format!("hedge: {}", hedge_in_words(hedge)),
+            None => "hedge".into(),
+        },
         Layer::Throttle => match &policy.throttle {
             Some(it) => format!("throttle per {}: {}", it.per, guards::throttle(&it.config)),
             None => "throttle".into(),
@@ -107,14 +121,14 @@ fn layer_words(policy: &Policy, layer: Layer) -> String {
             None => "breaker".into(),
         },
         Layer::AttemptTimeout => match &policy.attempt_timeout {
-            Some(it) => format!("attempt timeout: {}", words::span(it.after.mean())),
+            Some(it) => format!("attempt timeout: {}", words::attempt_timeout(it)),
             None => "attempt timeout".into(),
         },
     }
 }
 
 fn table(schedule: &Schedule, out: &mut String) {
-    let head = ["retry", "from", "to", "mean", "median", "all from", "to", "mean"];
+    let head = ["retry", "from", "to", "mean", "median", "sum from", "to", "mean"];
     let row = |wait: &Wait| {
         let about = if wait.exact { "" } else { "≈ " };
         let Wait { wait, sum, retry, .. } = wait;
@@ -176,58 +190,4 @@ fn chart(waits: &[Wait], out: &mut String) {
     let axis = if logarithmic { ", logarithmic" } else { "" };
     let blank = CHART.saturating_sub(begin.chars().count() + end.chars().count());
     *out += &format!("  {:label$} {begin}{}{end}{axis}; ┃ the median\n", "", " ".repeat(blank));
-}
-
-/// What one call does in an outage, and what many cost.
-fn outage(it: &Outage, cost: &Cost, out: &mut String) {
-    let mut listed: Vec<_> = it.attempts.iter().take(LISTED).map(sent).collect();
-    listed.dedup();
-    let more = if it.attempts.len() > LISTED { " …" } else { "" };
-    *out += &format!("  attempts at {}{more}\n", listed.join(", "));
-    let end = match (it.ends, it.ends_by) {
-        (End::Never, _) => "  and no end: the call waits for ever\n".to_owned(),
-        (End::Timeout, Some(by)) => format!("  the timeout ends the call by {}\n", words::span(by)),
-        (End::Elapsed, by) => {
-            let by =
-                by.map_or(String::new(), |by| format!("; the call ends by {}", words::span(by)));
-            format!("  the limit on their time ends the retries{by}\n")
-        }
-        (End::NotRetried, Some(by)) => {
-            format!("  the call ends by {}: this failure is not retried\n", words::span(by))
-        }
-        (_, Some(by)) => format!("  the call ends by {}\n", words::span(by)),
-        (_, None) => String::new(),
-    };
-    let endless = it.ends == End::Never && it.attempts.len() > 1;
-    *out += if endless { "  and no end: the call goes on for ever\n" } else { &end };
-    *out += &format!("  at {RATE} calls a second an outage costs {}\n", cost_words(cost));
-}
-
-fn sent(it: &Sent) -> String {
-    let at = if it.at.latest.is_zero() {
-        "0".to_owned()
-    } else {
-        words::range(it.at.earliest, it.at.latest)
-    };
-    if it.certain { at } else { format!("{at} (perhaps)") }
-}
-
-/// `1.20 attempts a call`.
-fn cost_words(cost: &Cost) -> String {
-    let Some(attempts) = cost.attempts_per_call else {
-        return "more attempts than can be counted".to_owned();
-    };
-    let attempts = format!("{attempts:.2} attempts a call");
-    let stopped = match cost.rejections {
-        0 => String::new(),
-        n => {
-            let each = n as f64 / cost.calls.max(1) as f64;
-            format!("; the callers themselves stop {each:.2} a call")
-        }
-    };
-    let endless = match cost.endless {
-        true => format!(" within {}, and calls do not end", words::span(cost.within)),
-        false => String::new(),
-    };
-    format!("{attempts}{endless}{stopped}")
 }

@@ -6,10 +6,12 @@ use crate::policy::hint::HintConfig;
 use crate::policy::hint::HintRule;
 use crate::policy::hint::Sequence;
 use crate::policy::outcome::Class;
+use crate::policy::outcome::ClassSet;
 use crate::random::Distribution;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::distribution;
+use crate::scenario::file::policies::read_classes;
 use crate::scenario::model::RetryAfter;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -67,6 +69,7 @@ pub(super) fn read_hint(node: &Node, problems: &mut Problems) -> Option<HintConf
     let spread = fields.get("spread", problems, reader::share);
     let sequence = fields.get("sequence", problems, reader::word(&SEQUENCES));
     let obeys_zero = fields.get("obeys_zero", problems, reader::switch);
+    let needed_after = fields.get("needed_after", problems, read_classes);
     fields.close(problems);
     if let (Some(beyond), None) = (beyond, cap) {
         problems.push_with(
@@ -83,6 +86,7 @@ pub(super) fn read_hint(node: &Node, problems: &mut Problems) -> Option<HintConf
         spread: spread.map_or(0.0, |spread| spread.value.get()),
         sequence: sequence.map_or(Sequence::GoesOn, |sequence| sequence.value),
         obeys_zero: obeys_zero.is_none_or(|obeys| obeys.value),
+        needed_after: needed_after.map_or(ClassSet::NONE, |classes| classes.value),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Bulkheads as written, and what is not simulated yet.
+//! Bulkheads as written.
 
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::limiter::adaptive::AdaptiveConfig;
@@ -270,27 +270,4 @@ fn read_samples(node: &Node, problems: &mut Problems) -> Option<WindowConfig> {
         minimum: more_than.map_or(known.minimum, |count| count.value),
         ignored: ignored.map_or(known.ignored, |span| span.value),
     })
-}
-
-/// What exists as a policy, but not in the engine: a policy with it would not do what it says.
-pub(super) fn refuse_unsimulated(fields: &mut Fields<'_>, problems: &mut Problems) {
-    const UNSIMULATED: [(&str, &str, &str); 2] = [
-        (
-            "hedge",
-            "hedging is not simulated yet: a call has one attempt out at a time",
-            "leave `hedge` out; `retry` with an `attempt_timeout` sends as many attempts, one after \
-             another",
-        ),
-        (
-            "inner",
-            "a policy inside a policy is not simulated yet: each strategy stands once",
-            "leave `inner` out; retries inside retries multiply, so `max_attempts` of the product \
-             sends as many attempts, and a service between the two shows both layers",
-        ),
-    ];
-    for (key, problem, help) in UNSIMULATED {
-        if let Some(place) = fields.claim(key) {
-            problems.push_with(place, problem, help);
-        }
-    }
 }

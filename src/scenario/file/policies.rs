@@ -25,11 +25,12 @@ use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::budgets::read_max_elapsed;
 use crate::scenario::file::ejections::read_ejection;
+use crate::scenario::file::hedges::WrittenHedge;
+use crate::scenario::file::hedges::read_hedge;
 use crate::scenario::file::hints::read_hint;
 use crate::scenario::file::jitters::WrittenJitter;
 use crate::scenario::file::jitters::read_jitter;
 use crate::scenario::file::limiters::read_bulkhead;
-use crate::scenario::file::limiters::refuse_unsimulated;
 use crate::scenario::file::throttles::read_throttle;
 use crate::scenario::file::timeouts::read_attempt_timeout;
 use crate::scenario::file::timeouts::read_timeout;
@@ -43,10 +44,11 @@ use crate::units::Duration;
 const MOST_ATTEMPTS: u32 = 1_000_000;
 pub(super) const MOST_CALLS: u32 = 1_000_000_000;
 
-const LAYERS: [(&str, Layer); 6] = [
+const LAYERS: [(&str, Layer); 7] = [
     ("bulkhead", Layer::Bulkhead),
     ("timeout", Layer::Timeout),
     ("retry", Layer::Retry),
+    ("hedge", Layer::Hedge),
     ("throttle", Layer::Throttle),
     ("breaker", Layer::Breaker),
     ("attempt_timeout", Layer::AttemptTimeout),
@@ -64,11 +66,13 @@ pub(in crate::scenario) struct WrittenPolicy {
     pub(in crate::scenario) timeout: Option<Spanned<Duration>>,
     pub(in crate::scenario) timeout_rule: TimeoutRule,
     pub(in crate::scenario) retry: Option<WrittenRetry>,
+    pub(in crate::scenario) hedge: Option<WrittenHedge>,
     pub(in crate::scenario) throttle: Option<Scoped<ThrottleConfig>>,
     pub(in crate::scenario) breaker: Option<Scoped<BreakerConfig>>,
     pub(in crate::scenario) bulkhead: Option<Scoped<BulkheadConfig>>,
     pub(in crate::scenario) ejection: Option<Scoped<EjectionConfig>>,
     pub(in crate::scenario) order: Option<Spanned<Vec<Layer>>>,
+    pub(in crate::scenario) inner: Option<Spanned<String>>,
 }
 
 /// A retry strategy as written.
@@ -92,6 +96,7 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<
         timeout: timeout.map(|it| Spanned { value: it.value.0, place: it.place }),
         timeout_rule: timeout.map_or(TimeoutRule::DEFAULT, |it| it.value.1),
         retry: fields.take("retry").and_then(|node| read_retry(node, problems)),
+        hedge: fields.take("hedge").and_then(|node| read_hedge(node, problems)),
         throttle: fields.take("throttle").and_then(|node| read_throttle(node, problems)),
         breaker: fields.take("breaker").and_then(|node| read_breaker(node, problems)),
         bulkhead: fields.take("bulkhead").and_then(|node| read_bulkhead(node, problems)),
@@ -102,10 +107,23 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<
                 items.iter().filter_map(|item| reader::word(&LAYERS)(item, p)).collect();
             (layers.len() == items.len()).then_some(layers)
         }),
+        inner: fields.get("inner", problems, read_inner),
     };
-    refuse_unsimulated(&mut fields, problems);
     fields.close(problems);
     Some(policy)
+}
+
+/// The name of another policy of the file.
+fn read_inner(node: &Node, problems: &mut Problems) -> Option<String> {
+    if let Value::Map(_) = &node.value {
+        problems.push_with(
+            node.anchor(),
+            "`inner` names another policy, and this is a map",
+            "give that policy a name of its own under `policies`, and write `inner: NAME`",
+        );
+        return None;
+    }
+    reader::name(node, problems)
 }
 
 fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::policy::outcome::Class;
+use crate::policy::outcome::ClassSet;
 use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
@@ -36,6 +37,14 @@ pub struct Service {
     pub overload: Option<Overload>,
     /// How attempts are spread over replicas.
     pub balance: Balance,
+}
+
+impl Service {
+    /// The failures with which it tells callers when to come again.
+    pub fn hinted(&self) -> ClassSet {
+        let hinted: Vec<_> = self.retry_after.iter().map(|said| said.class).collect();
+        ClassSet::of(&hinted)
+    }
 }
 
 /// How attempts are spread over replicas.

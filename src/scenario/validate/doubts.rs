@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::policy::outcome::ClassSet;
+use crate::policy::stack::AttemptTimeout;
 use crate::policy::stack::Policy;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
@@ -99,18 +101,54 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
     }
     ejections::doubts(model, tree, doubts);
     for policy in &model.policies {
+        let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
+        if let Some(retry) = &policy.retry
+            && retry.on == ClassSet::NONE
+            && retry.max_attempts != Some(1)
+        {
+            let problem = "this `retry` retries nothing: `on` names no failure";
+            let help = "name the failures, as `on: [transient]`, or leave `retry` out";
+            doubts.push_with(place(written(), &["retry", "on"]), problem, help);
+        }
         let attempt = policy.attempt_timeout.as_ref().and_then(|it| it.after.as_constant());
         if let (Some(attempt), Some(whole)) = (attempt, policy.timeout)
             && attempt >= whole
         {
-            let written = tree.get("policies").and_then(|all| all.get(&policy.name));
             let problem = format!(
                 "an attempt may take {attempt}, its whole call only {whole}: `attempt_timeout` \
                  never ends one, and no timeout is retried"
             );
             let help = "shorten `attempt_timeout`, or lengthen `timeout`";
-            doubts.push_with(place(written, &["attempt_timeout"]), problem, help);
+            doubts.push_with(place(written(), &["attempt_timeout"]), problem, help);
         }
+        of_inner(policy, tree, doubts);
+    }
+}
+
+/// An outer policy that gives up before the first attempt of the inner one may be over.
+fn of_inner(policy: &Policy, tree: &Node, doubts: &mut Problems) {
+    let Some(inner) = policy.inner.as_deref() else { return };
+    // Drawn timeouts are not held against one another.
+    let of = |it: &Policy| it.attempt_timeout.as_ref().and_then(AttemptTimeout::as_constant);
+    let Some(each) = inner.nested().filter_map(of).min() else { return };
+    let (key, bound) = match (of(policy), policy.timeout) {
+        (Some(attempt), _) => ("attempt_timeout", attempt),
+        (None, Some(whole)) => ("timeout", whole),
+        (None, None) => return,
+    };
+    if bound <= each {
+        let problem = format!(
+            "{} gives up after {bound}, and one attempt of {} inside it may take {each}: the inner \
+             policy never comes to a second one after a timeout",
+            quoted(&policy.name),
+            quoted(&inner.name)
+        );
+        let help = format!(
+            "lengthen `{key}`, or shorten the `attempt_timeout` of {}",
+            quoted(&inner.name)
+        );
+        let written = tree.get("policies").and_then(|all| all.get(&policy.name));
+        doubts.push_with(place(written, &[key]), problem, help);
     }
 }
 
@@ -124,7 +162,7 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
     });
     for model in models.iter().copied().chain(after) {
         for edge in &model.edges {
-            policies.insert(model.policies[edge.policy].name.as_str());
+            policies.extend(model.policies[edge.policy].nested().map(|it| it.name.as_str()));
             services.insert(model.services[edge.target].name.as_str());
         }
     }
@@ -143,7 +181,12 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
         };
         for entry in unused("policies", &policies) {
             let problem = format!("nobody uses the policy {}", quoted(&entry.key));
-            say(entry, problem, &policies, "a call names it as `policy: NAME`");
+            say(
+                entry,
+                problem,
+                &policies,
+                "a call names it as `policy: NAME`, another policy as `inner: NAME`",
+            );
         }
         for entry in unused("services", &services) {
             let problem = format!("nobody calls the service {}", quoted(&entry.key));
@@ -159,7 +202,7 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
 
 /// Does a call under this policy wait however long it takes?
 fn is_patient(policy: &Policy) -> bool {
-    policy.attempt_timeout.is_none() && policy.timeout.is_none()
+    policy.nested().all(|it| it.attempt_timeout.is_none() && it.timeout.is_none())
 }
 
 fn caller_name<'m>(edge: &Edge, model: &'m Model) -> &'m str {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::policy::composition::AttemptTree;
 use crate::policy::stack::Policy;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::file::Written;
@@ -84,18 +85,21 @@ pub(super) fn check_product(
     written: &Written<'_>,
     problems: &mut Problems,
 ) {
-    let attempts = |call: &Found| {
-        let retry = policies.get(call.policy).and_then(|policy| policy.retry.as_ref());
-        // Unlimited attempts are unlimited whatever they are multiplied with.
-        retry.map_or(1, |retry| retry.max_attempts.map_or(1, u64::from))
-    };
+    // `None`: more than a number can hold. Unlimited attempts are unlimited whatever they are
+    // multiplied with.
+    let most: Vec<_> = policies
+        .iter()
+        .map(|policy| AttemptTree::of(policy).most_attempts().unwrap_or(1))
+        .map(|most| (most < u64::MAX).then_some(most))
+        .collect();
+    let attempts = |call: &Found| most.get(call.policy).copied().unwrap_or(Some(1));
     let mut arriving = vec![Some(0u64); written.services.len()];
     let mut called: Vec<Vec<&Found>> = vec![Vec::new(); written.services.len()];
     for call in calls {
         match call.caller {
             Caller::Population(_) => {
                 arriving[call.target] =
-                    arriving[call.target].and_then(|sum| sum.checked_add(attempts(call)));
+                    arriving[call.target].zip(attempts(call)).and_then(|(a, b)| a.checked_add(b));
             }
             Caller::Service(caller) => called[caller].push(call),
         }
@@ -110,7 +114,7 @@ pub(super) fn check_product(
             return;
         };
         for call in &called[*service] {
-            let more = here.checked_mul(attempts(call));
+            let more = attempts(call).and_then(|each| here.checked_mul(each));
             arriving[call.target] =
                 arriving[call.target].and_then(|sum| more.and_then(|more| sum.checked_add(more)));
         }

@@ -7,6 +7,8 @@ pub(super) mod doubts;
 mod ejections;
 mod expect;
 mod graph;
+mod hedges;
+mod inner;
 mod policies;
 mod recovery;
 mod run;
@@ -18,6 +20,7 @@ pub(super) use policies::policy;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::file;
 use crate::scenario::file::Named;
@@ -144,7 +147,15 @@ fn meant(
         policies: Index::of("policy", &written.policies, tree.get("policies")),
     };
     let run = run::settings(&written.run, problems);
-    let policies = policies::policies(written, problems);
+    let policies = policies::policies(written, &names.policies, problems);
+    if !allowance.pay(inner::cost(&policies, tree)) {
+        problems.push_with(
+            Place::default(),
+            "policies inside policies make too large a scenario of this file",
+            "name fewer policies as `inner`, or split the file",
+        );
+        return None;
+    }
     let system = system::system(written, &names, &run, policies, problems);
     let triggers = disturbances::triggers(written, &names, &run, problems);
     let system = system?;

@@ -2,6 +2,8 @@
 //!
 //! Source: docs/model.md, "Judging a run".
 
+use crate::policy::composition::AttemptTree;
+use crate::policy::stack::Policy;
 use crate::scenario::defaults;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::file::WrittenRecovery;
@@ -125,13 +127,15 @@ fn default_window(run: &RunSettings, system: &System, births: f64, triggered: bo
     if triggered { window } else { window.min(whole_windows(run.horizon, run.window)) }
 }
 
-/// T: the longest attempt timeout (its mean, where it is drawn) of a policy in use that retries.
+/// T: the longest attempt timeout (its mean, where it is drawn) of a policy in use that makes more
+/// than one attempt, or of one inside it.
 fn longest_attempt(system: &System) -> Duration {
     system
         .edges
         .iter()
         .map(|edge| &system.policies[edge.policy])
-        .filter(|policy| policy.retry.as_ref().is_some_and(|retry| retry.max_attempts != Some(1)))
+        .filter(|policy| AttemptTree::of(policy).most_attempts() != Some(1))
+        .flat_map(Policy::nested)
         .filter_map(|policy| policy.attempt_timeout.as_ref())
         .map(|timeout| timeout.after.mean())
         .max()

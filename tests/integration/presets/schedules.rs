@@ -15,7 +15,7 @@ const NO_WAIT: &[(f64, f64)] = &[(0.0, 0.0), (0.0, 0.0)];
 /// The longest first wait of decorrelated jitter V2 for d = 1: f(1) ÷ 1.4.
 const V2: f64 = 1.377_182;
 
-const GLANCE: [Glance; 33] = [
+const GLANCE: [Glance; 36] = [
     ("polly-8", Some(3), &[(2.0 * S, 2.0 * S), (2.0 * S, 2.0 * S)]),
     ("polly-8-jitter", Some(3), &[(1.5 * S, 2.5 * S), (1.5 * S, 2.5 * S)]),
     ("dotnet-standard-handler", Some(3), &[(0.0, 2.0 * S * V2)]),
@@ -29,12 +29,15 @@ const GLANCE: [Glance; 33] = [
     ("istio", Some(2), &[(0.0, 24.0), (0.0, 49.0)]),
     ("linkerd-service-profile", None, NO_WAIT),
     ("linkerd-annotations", Some(1), &[(25.0, 50.0)]),
-    ("finagle", None, NO_WAIT),
+    ("finagle", Some(20), NO_WAIT),
     ("tower", None, &[(50.0, 99.5), (100.0, 199.0)]),
     ("aws-standard", Some(2), &[(0.0, 50.0), (0.0, 100.0)]),
     ("aws-standard-before-2026", Some(2), &[(0.0, S), (0.0, 2.0 * S)]),
     ("aws-legacy", Some(4), &[(0.0, S), (0.0, 2.0 * S), (0.0, 4.0 * S), (0.0, 8.0 * S)]),
     ("lambda-async", Some(2), &[(MIN, MIN), (2.0 * MIN, 2.0 * MIN)]),
+    ("lambda-async-throttled", None, &[(S, S), (2.0 * S, 2.0 * S), (4.0 * S, 4.0 * S)]),
+    ("requests", Some(0), &[]),
+    ("bullmq", Some(0), &[]),
     ("client-go", None, &[(5.0, 5.0), (10.0, 10.0), (20.0, 20.0)]),
     ("sidekiq", Some(25), &[(15.0 * S, 24.0 * S), (16.0 * S, 35.0 * S)]),
     ("celery", Some(3), &[(180.0 * S, 180.0 * S), (180.0 * S, 180.0 * S)]),
@@ -82,6 +85,7 @@ fn waits_at_their_cap_stay_there() {
         assert!((from - low).abs() < 0.001 && (to - high).abs() < 0.001, "{name}: {wait}");
     }
     check("temporal", 8, 100.0 * S, 100.0 * S);
+    check("lambda-async-throttled", 10, 300.0 * S, 300.0 * S);
     check("webhook-producer", 15, 30.0 * MIN, 60.0 * MIN);
     check("google-gax", 6, 0.0, 30.0 * S);
     check("go-retryablehttp", 4, 8.0 * S, 8.0 * S);

@@ -133,9 +133,7 @@ fn r4_timeouts_count_and_attempts_given_up_do_not() {
 /// `slow` and `refuse` strike the first replicas too.
 #[test]
 fn r4_some_replicas_are_slow_or_refuse_and_the_others_do_not() {
-    let calm = || {
-        system("{ constant: 10/s }", "{}", "{ replicas: 10, workers: 9, work: 10ms }")
-    };
+    let calm = || system("{ constant: 10/s }", "{}", "{ replicas: 10, workers: 9, work: 10ms }");
     let slow = diary(&bad(calm(), 2, (0, 60_000), Effect::Slow { service: 0, factor: 3.0 }));
     assert_eq!(slow.count(&["worked", "30ms"]), 60);
     assert_eq!(slow.count(&["worked", "10ms"]), 239);

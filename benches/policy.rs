@@ -15,6 +15,7 @@ use stormlab::policy::breaker::Breaker;
 use stormlab::policy::breaker::Settled;
 use stormlab::policy::budget::Failure;
 use stormlab::policy::budget::Tab;
+use stormlab::policy::ejection::Choice;
 use stormlab::policy::hedge::Hedge;
 use stormlab::policy::hedge::HedgeConfig;
 use stormlab::policy::hedge::HedgeDelay;
@@ -119,6 +120,12 @@ const BREAKERS: [&str; 9] = [
     "exhausted: { attempts: 3, within: 5s }, open_for: 20s",
     "consecutive: 5, open_for: { base: 5s, exponential: { factor: 2, cap: 60s } }, half_open: { closes_after: 3 }",
 ];
+/// What can be written under `ejection`.
+const EJECTIONS: [&str; 3] = [
+    "outlier: { most_ejected: 50% }",
+    "outlier: { most_ejected: 50%, failure_share: {} }",
+    "breaker: { consecutive: 7, open_for: 1s }",
+];
 
 /// A policy as a scenario writes it.
 fn policy(text: &str) -> Policy {
@@ -193,8 +200,28 @@ fn decisions(criterion: &mut Criterion) {
             }
         });
     }
+    ejections(&mut group);
     limiters(&mut group);
     group.finish();
+}
+
+/// The choice among ten replicas, one of which always fails, and what came of it.
+fn ejections(group: &mut BenchmarkGroup<'_, WallTime>) {
+    let half = Draw::new(0.5).expect("in [0, 1)");
+    for text in EJECTIONS {
+        let config = policy(&format!("ejection: {{ {text} }}")).ejection.expect("one").config;
+        let (mut pool, mut now, mut turn) = (config.start(10), 0, 0);
+        decide(group, &format!("ejection {text}: choose and report"), || {
+            now += 1_000_000;
+            let at = SimTime::from_nanos(black_box(now));
+            let chosen = pool.choose(&config, at, Choice::From(turn), &|_, _| half);
+            if let Some(chosen) = chosen {
+                turn = (chosen.replica + 1) % 10;
+                let failure = (chosen.replica == 0).then_some(Class::Unavailable);
+                pool.report(&config, chosen, at, failure, &|_, _| half);
+            }
+        });
+    }
 }
 
 fn limiters(group: &mut BenchmarkGroup<'_, WallTime>) {

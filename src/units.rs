@@ -211,6 +211,11 @@ impl Share {
     /// All of it.
     pub const ONE: Self = Self(1.0);
 
+    /// So many parts in a hundred, and all of it where they are more.
+    pub const fn percent(parts: u8) -> Self {
+        if parts < 100 { Self(parts as f64 / 100.0) } else { Self::ONE }
+    }
+
     /// `None` outside `[0, 1]`, and for NaN.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))

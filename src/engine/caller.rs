@@ -8,6 +8,7 @@ use crate::engine::slab::Linked;
 use crate::policy::backoff::Past;
 use crate::policy::breaker::Permit;
 use crate::policy::budget::Tab;
+use crate::policy::ejection::Chosen;
 use crate::policy::hedge::Hedge;
 use crate::policy::outcome::Class;
 use crate::units::SimTime;
@@ -222,6 +223,8 @@ pub(super) struct Memory {
     /// When it came into a bulkhead whose limit adapts, and how many were in it then.
     pub(super) entered_at: SimTime,
     pub(super) in_flight: u32,
+    /// The replica that its attempt went to, where some are left out and this one is to be judged.
+    pub(super) chosen: Option<Chosen>,
     /// Attempts side by side, where it hedges.
     pub(super) hedge: Hedge,
     /// The last failure among them.
@@ -253,6 +256,7 @@ impl Memory {
         hedged_failure: None,
         hedge_tab: Tab::NEW,
         beside: NOBODY,
+        chosen: None,
         made_at: SimTime::ZERO,
     };
 }

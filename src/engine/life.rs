@@ -2,7 +2,8 @@
 //!
 //! Read `step` from top to bottom to follow one request; every arm leads to a method named after
 //! what it does. Requests are born and end in `life/bearing.rs`; the asking side of the road is in
-//! `life/asking.rs`, the way of an outcome back outwards in `life/settling.rs`, the wait for the
+//! `life/asking.rs` (and its choice of a replica where some are left out in
+//! `life/ejecting.rs`), the way of an outcome back outwards in `life/settling.rs`, the wait for the
 //! next try in `life/retrying.rs`, policies inside policies and attempts side by side in
 //! `life/nesting.rs`; the answering side in `life/answering.rs` and, for what ends
 //! there unanswered, `life/losing.rs`; disturbances and what people do are in `life/control.rs`. The
@@ -16,6 +17,7 @@ mod breaking;
 mod bulkheads;
 mod closing;
 mod control;
+mod ejecting;
 mod holding;
 mod losing;
 mod nesting;

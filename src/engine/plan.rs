@@ -19,6 +19,8 @@ use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::ejection::EjectionConfig;
+use crate::policy::ejection::EjectionKind;
 use crate::policy::hedge::HedgeConfig;
 use crate::policy::hedge::HedgeDelay;
 use crate::policy::hedge::latency::PercentileConfig;
@@ -88,6 +90,8 @@ pub(super) struct EdgePlan {
     pub(super) timeout_rule: TimeoutRule,
     pub(super) breaker: Option<Shared<BreakerConfig>>,
     pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
+    /// Which replicas are left out; only where attempts are sent.
+    pub(super) ejection: Option<Shared<EjectionConfig>>,
     /// How deep it stands inside others: 0 for the outermost.
     pub(super) depth: usize,
     /// What each attempt goes through further in: the layers inside a hedge, or another policy.
@@ -140,6 +144,7 @@ impl<'m> Plan<'m> {
                 || edge.hedge.is_some()
                 || edge.throttle.is_some()
                 || edge.timeout != Duration::MAX
+                || edge.ejection.is_some()
                 || edge.bulkhead.is_some_and(|bulkhead| bulkhead.config.adapts.is_some())
                 || edge.retry.as_ref().is_some_and(|retry| {
                     // So many tries could follow one another without a step in time.
@@ -239,10 +244,12 @@ impl EdgePlan {
         let throttle = policy.throttle.filter(|_| has(Layer::Throttle));
         let breaker = policy.breaker.filter(|_| has(Layer::Breaker));
         let bulkhead = policy.bulkhead.filter(|_| has(Layer::Bulkhead));
+        let ejection = policy.ejection.filter(|_| inside.is_none());
         // A timeout for ever is none.
         let for_ever = |layer: &Layer| *layer == Layer::Timeout && whole == Duration::MAX;
         let layers: Vec<_> = layers.iter().copied().filter(|layer| !for_ever(layer)).collect();
         let is_plain = inside.is_none()
+            && ejection.is_none()
             && retry.as_ref().is_none_or(|retry: &RetryPlan| !retry.is_bounded)
             && layers.iter().all(|l| matches!(l, Layer::Retry | Layer::AttemptTimeout));
         Self {
@@ -271,6 +278,13 @@ impl EdgePlan {
             timeout_rule: policy.timeout_rule,
             breaker: breaker.map(|it| layout.breakers.place(it, whose, site)),
             bulkhead: bulkhead.map(|it| layout.bulkheads.place(it, whose, site)),
+            ejection: ejection.map(|it| {
+                let whose = match it.config.kind {
+                    EjectionKind::Outlier(_) => Whose::Outliers,
+                    EjectionKind::Breaker(_) => Whose::Other,
+                };
+                layout.ejections.place(it, whose, site)
+            }),
             depth,
             inside,
             hedge,

@@ -35,7 +35,7 @@ pub(super) enum Offer {
 }
 
 /// One replica of a service.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Replica {
     /// Attempts that wait, in the order of arrival; removed ones stay until their turn comes.
     queue: VecDeque<u32>,
@@ -45,9 +45,37 @@ pub(super) struct Replica {
     present: u32,
     /// Reasons for which it is down (a crash, a restart); it is up at zero.
     down: u32,
+    /// Triggers that make it refuse, and those that make it hang.
+    refusing: u32,
+    hanging: u32,
+    /// How many times as long work takes, when it is not cold.
+    slowdown: f64,
     cold_until: SimTime,
     /// Since when somebody waits.
     standing: Standing,
+}
+
+impl Replica {
+    /// Up and warm, with nobody inside.
+    fn new() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            waiting: 0,
+            busy: 0,
+            present: 0,
+            down: 0,
+            refusing: 0,
+            hanging: 0,
+            slowdown: 1.0,
+            cold_until: SimTime::ZERO,
+            standing: Standing::default(),
+        }
+    }
+
+    /// Does it take up attempts?
+    const fn is_up(&self) -> bool {
+        self.down + self.refusing + self.hanging == 0
+    }
 }
 
 /// A service during a run.
@@ -60,16 +88,11 @@ pub(super) struct Server<'p> {
     level: Level,
     /// Workers of each replica that take up work.
     workers: u32,
-    /// How many times as long work takes, cold replicas aside.
-    slowdown: f64,
-    /// Triggers that make it refuse.
-    pub(super) refusing: u32,
-    /// Triggers that make it hang.
-    pub(super) hanging: u32,
-    slowdowns: Vec<f64>,
+    /// Triggers that make work slower: how many times, and on how many replicas.
+    slowdowns: Vec<(f64, u32)>,
     worker_shares: Vec<f64>,
-    /// Triggers that make work end in errors.
-    pub(super) errors: Vec<Errors>,
+    /// Triggers that make work end in errors, and on how many replicas.
+    pub(super) errors: Vec<(Errors, u32)>,
 }
 
 impl<'p> Server<'p> {
@@ -77,12 +100,9 @@ impl<'p> Server<'p> {
         Self {
             settings,
             audit: ServiceAudit::default(),
-            replicas: (0..settings.replicas).map(|_| Replica::default()).collect(),
+            replicas: (0..settings.replicas).map(|_| Replica::new()).collect(),
             level: Level::default(),
             workers: settings.workers,
-            slowdown: 1.0,
-            refusing: 0,
-            hanging: 0,
             slowdowns: Vec::new(),
             worker_shares: Vec::new(),
             errors: Vec::new(),
@@ -95,16 +115,52 @@ impl<'p> Server<'p> {
         self.count_workers();
     }
 
-    /// A trigger makes work take `factor` times as long.
-    pub(super) fn slow_down(&mut self, factor: f64) {
-        self.slowdowns.push(factor);
-        self.slowdown = self.slowdowns.iter().product();
+    /// A trigger makes the first so many replicas refuse.
+    pub(super) fn refuse(&mut self, replicas: u32) {
+        self.first(replicas).for_each(|at| at.refusing += 1);
     }
 
     /// Such a trigger is lifted.
-    pub(super) fn speed_up(&mut self, factor: f64) {
-        remove_one(&mut self.slowdowns, &factor);
-        self.slowdown = self.slowdowns.iter().product();
+    pub(super) fn accept(&mut self, replicas: u32) {
+        self.first(replicas).for_each(|at| at.refusing -= 1);
+    }
+
+    /// A trigger makes the first so many replicas hang.
+    pub(super) fn hang(&mut self, replicas: u32) {
+        self.first(replicas).for_each(|at| at.hanging += 1);
+    }
+
+    /// Such a trigger is lifted.
+    pub(super) fn come_to(&mut self, replicas: u32) {
+        self.first(replicas).for_each(|at| at.hanging -= 1);
+    }
+
+    /// A trigger makes work take `factor` times as long on the first so many replicas.
+    pub(super) fn slow_down(&mut self, factor: f64, replicas: u32) {
+        self.slowdowns.push((factor, replicas));
+        self.multiply_slowdowns();
+    }
+
+    /// Such a trigger is lifted.
+    pub(super) fn speed_up(&mut self, factor: f64, replicas: u32) {
+        remove_one(&mut self.slowdowns, &(factor, replicas));
+        self.multiply_slowdowns();
+    }
+
+    fn multiply_slowdowns(&mut self) {
+        for (nth, at) in (0..).zip(&mut self.replicas) {
+            let strikes = |(_, replicas): &&(f64, u32)| nth < *replicas;
+            at.slowdown = self.slowdowns.iter().filter(strikes).map(|(factor, _)| factor).product();
+        }
+    }
+
+    /// Such a trigger as makes work end in errors is lifted.
+    pub(super) fn end_errors(&mut self, errors: Errors, replicas: u32) {
+        remove_one(&mut self.errors, &(errors, replicas));
+    }
+
+    fn first(&mut self, replicas: u32) -> impl Iterator<Item = &mut Replica> {
+        self.replicas.iter_mut().take(replicas as usize)
     }
 
     /// A trigger leaves only a share of the workers. Of several the smallest share counts.
@@ -128,8 +184,8 @@ impl<'p> Server<'p> {
     #[inline(always)]
     pub(super) fn offer(&mut self, now: SimTime, replica: u32) -> Offer {
         let at = &mut self.replicas[replica as usize];
-        if self.hanging + self.refusing + at.down > 0 {
-            return if self.hanging > 0 { Offer::Swallowed } else { Offer::Down };
+        if !at.is_up() {
+            return if at.hanging > 0 { Offer::Swallowed } else { Offer::Down };
         }
         if at.busy < self.workers {
             at.busy += 1;
@@ -274,11 +330,10 @@ impl<'p> Server<'p> {
     /// How many times as long work takes that begins now.
     #[inline(always)]
     pub(super) fn work_factor(&self, now: SimTime, replica: u32) -> f64 {
+        let at = &self.replicas[replica as usize];
         match self.settings.overload.and_then(|overload| overload.cold) {
-            Some(cold) if now < self.replicas[replica as usize].cold_until => {
-                self.slowdown * cold.work_factor
-            }
-            _ => self.slowdown,
+            Some(cold) if now < at.cold_until => at.slowdown * cold.work_factor,
+            _ => at.slowdown,
         }
     }
 
@@ -300,12 +355,7 @@ impl<'p> Server<'p> {
 
     /// What is present now, with the integrals since the last window ended; starts the next one.
     pub(super) fn end_window(&mut self, now: SimTime) -> ServiceLevel {
-        let up = |replica: &&Replica| replica.down == 0;
-        let replicas_up = if self.hanging + self.refusing > 0 {
-            0
-        } else {
-            self.replicas.iter().filter(up).count() as u32
-        };
+        let replicas_up = self.replicas.iter().filter(|at| at.is_up()).count() as u32;
         self.level.end_window(now, replicas_up)
     }
 

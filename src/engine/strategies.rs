@@ -13,6 +13,8 @@ use crate::engine::slab::Slab;
 use crate::policy::breaker::Breaker;
 use crate::policy::budget::Budget;
 use crate::policy::budget::BudgetConfig;
+use crate::policy::ejection::EjectionConfig;
+use crate::policy::ejection::Pool;
 use crate::policy::hedge::latency::Percentile;
 use crate::policy::limiter::Bulkhead;
 use crate::policy::limiter::BulkheadConfig;
@@ -30,6 +32,9 @@ pub(super) struct Strategies {
     pub(super) breakers: Lazy<Breaker>,
     pub(super) bulkheads: Lazy<Room>,
     pub(super) latencies: Lazy<Percentile>,
+    pub(super) pools: Lazy<Pool>,
+    /// What the pools hold beside their records, in bytes.
+    in_pools: usize,
     /// Who waits behind the probes of each breaker, in order.
     pub(super) behind_probes: BTreeMap<usize, VecDeque<BehindOne>>,
 }
@@ -106,6 +111,8 @@ impl Strategies {
             breakers: Lazy::new(layout.breakers.len),
             bulkheads: Lazy::new(layout.bulkheads.len),
             latencies: Lazy::new(layout.latencies.len),
+            pools: Lazy::new(layout.ejections.len),
+            in_pools: 0,
             behind_probes: BTreeMap::new(),
         }
     }
@@ -133,6 +140,21 @@ impl Strategies {
         self.throttles.get(index, || config.start(SimTime::ZERO))
     }
 
+    /// What is known of the replicas of an index: nothing when it was never used.
+    pub(super) fn pool(
+        &mut self,
+        index: usize,
+        config: &EjectionConfig,
+        replicas: u32,
+    ) -> &mut Pool {
+        let in_pools = &mut self.in_pools;
+        self.pools.get(index, || {
+            let pool = config.start(replicas);
+            *in_pools += pool.bytes();
+            pool
+        })
+    }
+
     /// Memory held, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.budgets.bytes()
@@ -140,6 +162,8 @@ impl Strategies {
             + self.breakers.bytes()
             + self.bulkheads.bytes()
             + self.latencies.bytes()
+            + self.pools.bytes()
+            + self.in_pools
     }
 }
 

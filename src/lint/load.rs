@@ -219,7 +219,8 @@ fn holding(
 }
 
 /// How long the backlog of the worst trigger takes to drain without retries. Only triggers under
-/// which attempts wait leave one: who is refused or never answered does not wait here.
+/// which attempts wait leave one: who is refused or never answered does not wait here. Where it
+/// strikes some replicas, each of those drains as all would.
 fn drain(model: &Model, service: ServiceId, rate: f64, capacity: f64) -> Option<Duration> {
     if rate >= capacity {
         return None;

@@ -338,7 +338,9 @@ fn triggers(out: &mut Lines, model: &Model) {
             ),
         };
         let (at, lasts) = (it.at, it.lasts);
-        out.raw(1, &format!("- {{ at: {at}, lasts: {lasts}, {whom}, effect: {effect} }}"));
+        let replicas = it.replicas.map_or(String::new(), |some| format!(", replicas: {some}"));
+        let all = format!("at: {at}, lasts: {lasts}, {whom}, effect: {effect}{replicas}");
+        out.raw(1, &format!("- {{ {all} }}"));
     }
 }
 

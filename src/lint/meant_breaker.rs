@@ -24,44 +24,48 @@ use crate::scenario::defaults;
 use crate::units::Duration;
 
 pub(super) fn breaker(out: &mut Lines, it: &Scoped<BreakerConfig>) {
-    const PLAIN: BreakerConfig = BreakerConfig::PLAIN;
-    let config = &it.config;
     out.open(2, "breaker");
+    breaker_settings(out, 3, &it.config);
+    out.put(3, "per", it.per);
+}
+
+/// All but whose it is, at a depth.
+pub(super) fn breaker_settings(out: &mut Lines, depth: usize, config: &BreakerConfig) {
+    const PLAIN: BreakerConfig = BreakerConfig::PLAIN;
     let (key, value) = trip(&config.trip);
-    out.put(3, key, value);
+    out.put(depth, key, value);
     if let Some(limit) = config.or_consecutive {
-        out.put(3, "or_consecutive", limit);
+        out.put(depth, "or_consecutive", limit);
     }
-    out.put(3, "open_for", open_for(config));
-    out.put_or(3, "probes", (config.probes, defaults::PROBES), config.probes);
+    out.put(depth, "open_for", open_for(config));
+    out.put_or(depth, "probes", (config.probes, defaults::PROBES), config.probes);
     let half = (config.half_open, PLAIN.half_open);
-    out.put_or(3, "half_open", half, half_open(&config.half_open));
+    out.put_or(depth, "half_open", half, half_open(&config.half_open));
     let counts = config.counts;
-    out.put_or(3, "counts", (counts, defaults::BREAKER_COUNTS), format!("[{counts}]"));
+    out.put_or(depth, "counts", (counts, defaults::BREAKER_COUNTS), format!("[{counts}]"));
     let at_once = config.trips_at_once;
-    out.put_or(3, "trips_at_once", (at_once, PLAIN.trips_at_once), format!("[{at_once}]"));
+    out.put_or(depth, "trips_at_once", (at_once, PLAIN.trips_at_once), format!("[{at_once}]"));
     let ignores = config.ignores;
-    out.put_or(3, "ignores", (ignores, PLAIN.ignores), format!("[{ignores}]"));
+    out.put_or(depth, "ignores", (ignores, PLAIN.ignores), format!("[{ignores}]"));
     let uncounted = match config.uncounted {
         Uncounted::Success => "success",
         Uncounted::Nothing => "nothing",
         Uncounted::Closes => "closes",
     };
-    out.put_or(3, "uncounted", (config.uncounted, PLAIN.uncounted), uncounted);
+    out.put_or(depth, "uncounted", (config.uncounted, PLAIN.uncounted), uncounted);
     let late = match config.late_results {
         LateResults::Ignore => "ignore",
         LateResults::Count => "count",
         LateResults::Record => "record",
         LateResults::Overrule => "overrule",
     };
-    out.put_or(3, "late_results", (config.late_results, defaults::LATE_RESULTS), late);
+    out.put_or(depth, "late_results", (config.late_results, defaults::LATE_RESULTS), late);
     let forgets = match config.forgets {
         Forgets::WhenClosed => "when_closed",
         Forgets::WhenOpened => "when_opened",
         Forgets::Never => "never",
     };
-    out.put_or(3, "forgets", (config.forgets, PLAIN.forgets), forgets);
-    out.put(3, "per", it.per);
+    out.put_or(depth, "forgets", (config.forgets, PLAIN.forgets), forgets);
 }
 
 /// The key of what opens it, and its value.

@@ -10,6 +10,7 @@ use crate::lint::meant_breaker::breaker;
 use crate::lint::meant_budget::budget;
 use crate::lint::meant_budget::max_elapsed;
 use crate::lint::meant_budget::throttle;
+use crate::lint::meant_ejection::ejection;
 use crate::lint::meant_hedge::hedge;
 use crate::lint::meant_limiter;
 use crate::policy::backoff::Growth;
@@ -46,7 +47,7 @@ fn below_its_name(text: &str) -> String {
 
 /// Does it say nothing at all?
 fn is_empty(it: &Policy) -> bool {
-    it.order.is_empty() && it.inner.is_none()
+    it.order.is_empty() && it.inner.is_none() && it.ejection.is_none()
 }
 
 pub(super) fn policy(out: &mut Lines, it: &Policy) {
@@ -103,6 +104,9 @@ pub(super) fn policy(out: &mut Lines, it: &Policy) {
     }
     if let Some(it) = &it.bulkhead {
         meant_limiter::bulkhead(out, it);
+    }
+    if let Some(it) = &it.ejection {
+        ejection(out, it);
     }
     let layers: Vec<_> = it.order.iter().map(|layer| layer_name(*layer)).collect();
     let default: Vec<_> = DEFAULT_ORDER.into_iter().filter(|layer| it.has(*layer)).collect();

@@ -84,7 +84,12 @@ pub(crate) fn model() -> Model {
                 .with_attempt_timeout(seconds(1))
                 .with_retry(3, Backoff { growth: Growth::Constant(seconds(2)), ..Backoff::NONE }),
         ],
-        triggers: vec![Trigger { at: seconds(100), lasts: seconds(10), effect: Effect::Refuse(0) }],
+        triggers: vec![Trigger {
+            at: seconds(100),
+            lasts: seconds(10),
+            effect: Effect::Refuse(0),
+            replicas: None,
+        }],
         operator: Vec::new(),
     }
 }

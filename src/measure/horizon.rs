@@ -144,7 +144,8 @@ fn drain_of(model: &Model, service: ServiceId, rates: &[f64]) -> f64 {
     if load <= 0.0 || load >= capacity {
         return 0.0;
     }
-    // What piles up, and for how long capacity is short.
+    // What piles up, and for how long capacity is short. Where some replicas are struck, the same
+    // happens to each of them: what piles up and what is spare are as much smaller.
     let piles_up = |extra: f64| -> f64 {
         let excess = |effect: &Effect| match effect {
             Effect::Refuse(id) | Effect::Hang(id) | Effect::Restart(id) if *id == service => {

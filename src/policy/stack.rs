@@ -9,6 +9,7 @@ use crate::policy::backoff::Backoff;
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::BudgetConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+pub use crate::policy::ejection::EjectionConfig;
 pub use crate::policy::hedge::HedgeConfig;
 pub use crate::policy::hedge::HedgeDelay;
 use crate::policy::hint::HintConfig;
@@ -175,6 +176,10 @@ pub struct Policy {
     pub breaker: Option<Scoped<BreakerConfig>>,
     /// The bulkhead.
     pub bulkhead: Option<Scoped<BulkheadConfig>>,
+    /// Which replicas attempts are not sent to. It is no layer: it decides where an attempt goes
+    /// that has come through all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ejection: Option<Scoped<EjectionConfig>>,
     /// Another policy inside this one: each attempt of this one is a call under that one, as where
     /// a retry stands around an SDK that already retries.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,6 +200,7 @@ impl Policy {
             throttle: None,
             breaker: None,
             bulkhead: None,
+            ejection: None,
             inner: None,
         }
     }
@@ -282,6 +288,13 @@ impl Policy {
     pub fn with_bulkhead(mut self, config: BulkheadConfig) -> Self {
         self.bulkhead = Some(Scoped { config, per: Scope::DEFAULT });
         self.in_default_order()
+    }
+
+    /// With some replicas left out, as each caller finds them.
+    #[must_use]
+    pub fn with_ejection(mut self, config: EjectionConfig) -> Self {
+        self.ejection = Some(Scoped { config, per: Scope::DEFAULT });
+        self
     }
 
     /// Is the strategy of `layer` set?

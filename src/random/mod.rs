@@ -72,6 +72,8 @@ pub enum Purpose {
     BreakerOpening = 17,
     /// How long a server asks its caller to wait.
     RetryAfter = 18,
+    /// How long a replica is left out.
+    Ejection = 19,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -141,6 +141,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
                 at: Duration::from_secs(300 + 40 * index as u64),
                 lasts: Duration::from_secs(20),
                 effect: Effect::Refuse(3),
+                replicas: None,
             })
             .collect(),
         operator: Vec::new(),

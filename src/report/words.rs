@@ -12,7 +12,13 @@ use crate::scenario::model::Trigger;
 
 /// `database refuses for 20s`.
 pub(super) fn trigger(model: &Model, trigger: &Trigger) -> String {
-    let service = |id: usize| model.services[id].name.as_str();
+    let service = |id: usize| {
+        let it = &model.services[id];
+        match trigger.replicas {
+            None => it.name.clone(),
+            Some(some) => format!("{some} of {} replicas of {}", it.replicas, it.name),
+        }
+    };
     let what = match &trigger.effect {
         Effect::Refuse(id) => format!("{} refuses", service(*id)),
         Effect::Hang(id) => format!("{} hangs", service(*id)),

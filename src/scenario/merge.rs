@@ -31,13 +31,14 @@ const CHOICES: &[&str] = &[
     "work",
 ];
 /// Keys of which a map has one: naming one removes the others.
-const ALTERNATIVES: [&[&str]; 6] = [
+const ALTERNATIVES: [&[&str]; 7] = [
     &["arrivals", "users"],
     &["consecutive", "window", "average", "exhausted"],
     &["length", "calls"],
     &["cost", "costs"],
     &["failure_share", "more_than", "failures"],
     &["decides_after", "closes_after"],
+    &["outlier", "breaker"],
 ];
 /// Keys whose children are names, which mean nothing to the merge.
 const NAMED: [&str; 4] = ["clients", "services", "policies", "links"];

@@ -38,7 +38,7 @@ pub(crate) fn model(system: &str) -> Model {
 /// The model with one more trigger. (In a file, triggers have to leave room for a baseline.)
 pub(crate) fn with_trigger(mut model: Model, at_ms: u64, lasts_ms: u64, effect: Effect) -> Model {
     let (at, lasts) = (Duration::from_millis(at_ms), Duration::from_millis(lasts_ms));
-    model.triggers.push(Trigger { at, lasts, effect });
+    model.triggers.push(Trigger { at, lasts, effect, replicas: None });
     model.triggers.sort_by_key(|trigger| trigger.at);
     model
 }

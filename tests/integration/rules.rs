@@ -2,6 +2,7 @@
 //! and moments and counts worked out by hand.
 
 mod answers;
+mod ejection;
 mod field;
 mod limits;
 mod nesting;

@@ -4,6 +4,7 @@ mod breakers;
 mod budgets;
 mod doubts;
 mod effective;
+mod ejections;
 mod hedges;
 mod hostile;
 mod inner;

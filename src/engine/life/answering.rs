@@ -205,7 +205,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let settings = self.service(service);
         let wasted = !self.is_awaited(slot);
         self.observer.worked(now, service, now.since(attempt.started_at()), wasted);
-        if let Some(class) = self.error(settings, service, attempt.key) {
+        if let Some(class) = self.error(settings, service, &attempt) {
             return self.answer(slot, service, true, Err(class));
         }
         if settings.calls.is_empty() {
@@ -220,7 +220,8 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Does the work end in an error, of the service's own or of a trigger?
     #[inline(always)]
-    fn error(&self, settings: &Service, service: usize, key: u64) -> Option<Class> {
+    fn error(&self, settings: &Service, service: usize, attempt: &Attempt) -> Option<Class> {
+        let (key, replica) = (attempt.key, u32::from(attempt.replica));
         let happens =
             |errors: &Errors, draw: Draw| errors.share.happens(draw).then_some(errors.class);
         if let Some(errors) = &settings.errors
@@ -230,7 +231,8 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let triggered = self.servers[service].errors.iter().zip(0..);
         triggered
-            .filter_map(|(errors, nth)| {
+            .filter(|((_, replicas), _)| replica < *replicas)
+            .filter_map(|((errors, _), nth)| {
                 happens(errors, self.rare_draw(Purpose::TriggerError, key, nth))
             })
             .next()

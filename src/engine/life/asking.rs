@@ -73,14 +73,14 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     pub(super) fn walk(&mut self, slot: u32, call: Call<'p>, from: usize) {
         if call.edge.is_plain {
-            self.send(slot, call);
+            self.send::<true>(slot, call);
         } else if self.walk_layers(slot, call.edge, from) {
             if call.edge.hears_attempts {
                 self.tell_sent(slot, call.edge);
             }
             match call.edge.inside.as_deref() {
                 Some(inside) => self.go_inside(slot, inside),
-                None => self.send(slot, self.calls[slot]),
+                None => self.send::<false>(slot, self.calls[slot]),
             }
         }
     }
@@ -165,9 +165,9 @@ impl<'p, O: Observer> Life<'p, O> {
         self.calls[slot].timer = timer;
     }
 
-    /// R4: an attempt is sent to one replica, and may be lost on the way.
+    /// R4: an attempt is sent to one replica, and may be lost on the way. `PLAIN`: as its edge is.
     #[inline(always)]
-    pub(super) fn send(&mut self, slot: u32, call: Call<'p>) {
+    pub(super) fn send<const PLAIN: bool>(&mut self, slot: u32, call: Call<'p>) {
         let now = self.calendar.now();
         let Call { key, parent, edge, state, .. } = call;
         let deadline = self.deadline_of(parent);
@@ -175,8 +175,17 @@ impl<'p, O: Observer> Life<'p, O> {
             self.settle(slot, edge.layers.len(), Err(Class::DeadlinePassed));
             return;
         }
-        self.audit.sent += 1;
         let key = mix(key, u64::from(state.tries()));
+        // Whoever may be left out is known before the attempt can be lost: its silence counts.
+        let mut chosen = None;
+        if !PLAIN && edge.ejection.is_some() {
+            chosen = self.choose_among(slot, call, key);
+            if chosen.is_none() {
+                self.reject(slot, edge.layers.len(), Class::BreakerOpen);
+                return;
+            }
+        }
+        self.audit.sent += 1;
         if let Some(loss) = edge.loss
             && loss.happens(self.rare_draw(Purpose::Loss, key, 0))
         {
@@ -184,7 +193,10 @@ impl<'p, O: Observer> Life<'p, O> {
             self.set_attempt_timer(slot, call);
             return;
         }
-        let replica = self.choose_replica(edge, key);
+        let replica = match chosen {
+            Some(replica) => replica,
+            None => self.choose_replica(edge, key),
+        };
         let attempt = Attempt {
             key,
             arrived_at: now,

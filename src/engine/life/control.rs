@@ -28,16 +28,27 @@ impl<O: Observer> Life<'_, O> {
     }
 
     fn start_trigger(&mut self, index: usize) {
-        match self.model.triggers[index].effect {
-            Effect::Refuse(service) => self.servers[service].refusing += 1,
+        let effect = self.model.triggers[index].effect;
+        match effect {
+            Effect::Refuse(service) => {
+                let struck = self.struck(index, service);
+                self.servers[service].refuse(struck);
+            }
             Effect::Hang(service) => {
-                self.servers[service].hanging += 1;
-                for replica in 0..self.servers[service].replica_count() {
+                let struck = self.struck(index, service);
+                self.servers[service].hang(struck);
+                for replica in 0..struck {
                     self.lose(service, replica, None);
                 }
             }
-            Effect::Slow { service, factor } => self.servers[service].slow_down(factor),
-            Effect::Errors { service, errors } => self.servers[service].errors.push(errors),
+            Effect::Slow { service, factor } => {
+                let struck = self.struck(index, service);
+                self.servers[service].slow_down(factor, struck);
+            }
+            Effect::Errors { service, errors } => {
+                let struck = self.struck(index, service);
+                self.servers[service].errors.push((errors, struck));
+            }
             Effect::Workers { service, share } => {
                 self.servers[service].take_workers(share.get());
             }
@@ -50,15 +61,23 @@ impl<O: Observer> Life<'_, O> {
     }
 
     fn end_trigger(&mut self, index: usize) {
-        match self.model.triggers[index].effect {
-            Effect::Refuse(service) => self.servers[service].refusing -= 1,
-            Effect::Hang(service) => self.servers[service].hanging -= 1,
-            Effect::Slow { service, factor } => self.servers[service].speed_up(factor),
+        let effect = self.model.triggers[index].effect;
+        match effect {
+            Effect::Refuse(service) => {
+                let struck = self.struck(index, service);
+                self.servers[service].accept(struck);
+            }
+            Effect::Hang(service) => {
+                let struck = self.struck(index, service);
+                self.servers[service].come_to(struck);
+            }
+            Effect::Slow { service, factor } => {
+                let struck = self.struck(index, service);
+                self.servers[service].speed_up(factor, struck);
+            }
             Effect::Errors { service, errors } => {
-                let active = &mut self.servers[service].errors;
-                if let Some(at) = active.iter().position(|other| *other == errors) {
-                    active.remove(at);
-                }
+                let struck = self.struck(index, service);
+                self.servers[service].end_errors(errors, struck);
             }
             Effect::Workers { service, share } => {
                 self.servers[service].give_workers_back(share.get());
@@ -66,6 +85,11 @@ impl<O: Observer> Life<'_, O> {
             }
             Effect::Restart(_) | Effect::Surge { .. } => {}
         }
+    }
+
+    /// How many replicas of a service a trigger strikes.
+    fn struck(&self, index: usize, service: usize) -> u32 {
+        self.model.triggers[index].struck(self.servers[service].replica_count())
     }
 
     /// Every replica loses what is inside and stays down for a while.

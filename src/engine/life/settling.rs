@@ -87,6 +87,9 @@ impl<'p, O: Observer> Life<'p, O> {
         from: usize,
         outcome: Result<(), Class>,
     ) -> Decision {
+        if edge.ejection.is_some() {
+            self.judge_replica(slot, edge, outcome);
+        }
         let mut cause = None;
         for layer in edge.layers[..from].iter().rev() {
             match layer {
@@ -177,6 +180,9 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn abort_call(&mut self, slot: u32, tell: bool) {
         self.abandon_attempt(slot, tell);
         self.release_inside(slot, 0);
+        if self.calls[slot].edge.ejection.is_some() {
+            self.forget_replica(slot);
+        }
         self.calls.free(slot);
     }
 

@@ -40,16 +40,19 @@ pub(in crate::engine) struct Layout {
     pub(in crate::engine) breakers: States,
     pub(in crate::engine) bulkheads: States,
     pub(in crate::engine) latencies: States,
+    pub(in crate::engine) ejections: States,
 }
 
 /// Whose states lie together: the policy's name, its retry or its hedge, caller group and target,
 /// where the scope tells them apart.
 type Block = (String, Whose, Option<usize>, Option<usize>);
 
-/// Which strategy of a policy has a state: a budget may be that of a retry or of a hedge.
+/// Which strategy of a policy has a state: a budget may be that of a retry or of a hedge. Of
+/// ejection the kinds have states apart: one cannot take over from the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Whose {
     Hedge,
+    Outliers,
     Other,
 }
 

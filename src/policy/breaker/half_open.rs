@@ -13,6 +13,18 @@ use crate::units::Draw;
 use crate::units::SimTime;
 
 impl Breaker {
+    /// Would it let something through if it were asked now? Timers are not caught up with.
+    pub fn has_room(&self, config: &BreakerConfig, now: SimTime) -> bool {
+        match self.state {
+            State::Closed => true,
+            State::Open { until } => now >= until,
+            State::HalfOpen { out, .. } if out < config.probes => true,
+            State::HalfOpen { .. } => config.half_open.lease.is_some_and(|lease| {
+                self.memory.as_ref().is_some_and(|it| now.since(it.leased_at) >= lease)
+            }),
+        }
+    }
+
     /// A half-open breaker is asked.
     pub(super) fn ask_half_open(&mut self, config: &BreakerConfig, now: SimTime) -> Answer {
         let State::HalfOpen { out, .. } = self.state else { return Answer::Refused };

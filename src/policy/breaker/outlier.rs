@@ -4,23 +4,33 @@
 //! A host that fails too often is ejected, and returns in full when its time is over: there is no
 //! half-open state. Envoy looks at its hosts every `interval`, and only then does a host return, so
 //! an ejection of 30 s lasts between 30 and 40 s under an interval of 10 s. Each ejection lasts one
-//! `base_ejection` longer than the last; each interval in which a host is in the pool takes one off
-//! again.
+//! `base_ejection` longer than the last; each look after the one that brought a host back, and that
+//! finds it in the pool and leaves it there, takes one off again.
+//!
+//! Nothing is scheduled: looks are caught up with at the next question, at the moments at which they
+//! were due, in the steps that can change anything.
 //!
 //! Invariant: the share of hosts that are out never passes `most_ejected`, but for the one host of
 //! `always_one`.
-//! Source: Envoy 1.40, `outlier_detection_impl.cc`; defaults in `OutlierConfig::ENVOY`.
+//! Source: Envoy 1.40, `outlier_detection_impl.cc`; defaults in [`OutlierConfig::ENVOY`].
 
+use serde::Serialize;
+
+use crate::policy::outcome::Class;
+use crate::policy::outcome::ClassSet;
 use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::Share;
 use crate::units::SimTime;
 
 /// The settings of outlier detection. What is enforced at 0 % in Envoy is `None` here.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OutlierConfig {
     /// So many failures in a row eject a host at once.
     pub consecutive: Option<u32>,
+    /// So many gateway errors in a row (502, 503, 504, and what never got an answer) do so too; a
+    /// failure that is none of them begins the row anew.
+    pub gateway_consecutive: Option<u32>,
     /// How often hosts are looked at, and return.
     pub interval: Duration,
     /// How long the first ejection lasts, and how much longer each further one.
@@ -41,7 +51,7 @@ pub struct OutlierConfig {
 
 /// A host is an outlier when its share of successes in an interval is below
 /// mean − factor · standard deviation of those of all hosts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SuccessRate {
     /// Fewer hosts than this with enough requests decide nothing.
     pub minimum_hosts: u32,
@@ -52,7 +62,7 @@ pub struct SuccessRate {
 }
 
 /// A host is an outlier when at least this share of its requests in an interval failed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FailureShare {
     /// The share.
     pub at_least: Share,
@@ -62,21 +72,57 @@ pub struct FailureShare {
     pub volume: u32,
 }
 
+/// What Envoy takes for a gateway error: it answers 503 itself for a connection that cannot be made
+/// or breaks, and 504 for a timeout.
+const GATEWAY: ClassSet = ClassSet::of(&[
+    Class::Unavailable,
+    Class::Overloaded,
+    Class::Timeout,
+    Class::GatewayTimeout,
+    Class::BadGateway,
+    Class::ConnectionLost,
+    Class::Protocol,
+    Class::DeadlinePassed,
+]);
+
+/// The status codes from 500 on: everything else, 429 included, is a success.
+const FAILURES: ClassSet = GATEWAY.union(ClassSet::of(&[Class::Internal, Class::Fatal]));
+
+impl SuccessRate {
+    /// Envoy's defaults.
+    pub const ENVOY: Self = Self { minimum_hosts: 5, volume: 100, factor: 1.9 };
+}
+
+impl FailureShare {
+    /// Envoy's defaults, once it is enforced.
+    pub const ENVOY: Self = Self { at_least: Share::percent(85), minimum_hosts: 5, volume: 50 };
+}
+
 impl OutlierConfig {
+    /// The longest ejection where none is set, unless the first one is longer.
+    pub const MAX_EJECTION: Duration = Duration::from_secs(300);
+
     /// Envoy's defaults, for hosts that Envoy may eject for five failures in a row or for their
     /// success rate; at most 10 % of them.
-    pub fn envoy() -> Option<Self> {
-        Some(Self {
-            consecutive: Some(5),
-            interval: Duration::from_secs(10),
-            base_ejection: Duration::from_secs(30),
-            max_ejection: Duration::from_secs(300),
-            jitter: Duration::ZERO,
-            most_ejected: Share::new(0.1)?,
-            always_one: false,
-            success_rate: Some(SuccessRate { minimum_hosts: 5, volume: 100, factor: 1.9 }),
-            failure_share: None,
-        })
+    pub const ENVOY: Self = Self {
+        consecutive: Some(5),
+        gateway_consecutive: None,
+        interval: Duration::from_secs(10),
+        base_ejection: Duration::from_secs(30),
+        max_ejection: Self::MAX_EJECTION,
+        jitter: Duration::ZERO,
+        most_ejected: Share::percent(10),
+        always_one: false,
+        success_rate: Some(SuccessRate::ENVOY),
+        failure_share: None,
+    };
+
+    /// Is there anything for which it ejects a host?
+    pub const fn has_rule(&self) -> bool {
+        self.consecutive.is_some()
+            || self.gateway_consecutive.is_some()
+            || self.success_rate.is_some()
+            || self.failure_share.is_some()
     }
 }
 
@@ -85,8 +131,8 @@ impl OutlierConfig {
 pub struct Outliers {
     hosts: Vec<Host>,
     ejected: u32,
-    /// Intervals that have passed.
-    ticks: u64,
+    /// When all hosts are looked at next.
+    next_look: SimTime,
     /// Ejections so far; each has a draw of its own.
     ejections: u32,
 }
@@ -95,24 +141,28 @@ pub struct Outliers {
 struct Host {
     /// In a row.
     failures: u32,
+    gateway_failures: u32,
     /// In this interval.
     requests: u32,
     successes: u32,
     /// The multiplier of the next ejection, less one.
     times: u32,
-    /// Since when it has been out, and what its jitter is.
-    out: Option<(SimTime, Duration)>,
+    /// It is out, and comes back at the first look from then on.
+    out_until: Option<SimTime>,
+    /// The present look has brought it back.
+    is_just_back: bool,
 }
 
 impl Outliers {
     /// A pool of so many healthy hosts.
     pub fn new(hosts: usize) -> Self {
-        Self { hosts: vec![Host::default(); hosts], ejected: 0, ticks: 0, ejections: 0 }
+        let hosts = vec![Host::default(); hosts];
+        Self { hosts, ejected: 0, next_look: SimTime::ZERO, ejections: 0 }
     }
 
     /// Is a host in the pool?
     pub fn is_in(&self, host: usize) -> bool {
-        self.hosts.get(host).is_some_and(|host| host.out.is_none())
+        self.hosts.get(host).is_some_and(|host| host.out_until.is_none())
     }
 
     /// How many hosts are out.
@@ -120,105 +170,137 @@ impl Outliers {
         self.ejected
     }
 
-    /// A request to a host has ended. `draw` gives the random part of the ejection of a number.
+    /// Memory held beside the record itself, in bytes.
+    pub const fn bytes(&self) -> usize {
+        self.hosts.capacity() * size_of::<Host>()
+    }
+
+    /// A request to a host has ended, with a failure or without. `draw` gives the random part of
+    /// the ejection of a number.
     pub fn report(
         &mut self,
         config: &OutlierConfig,
         host: usize,
         now: SimTime,
-        failed: bool,
+        failure: Option<Class>,
         draw: &impl Fn(u32) -> Draw,
     ) {
         self.pass_time(config, now, draw);
         let Some(it) = self.hosts.get_mut(host) else { return };
         it.requests = it.requests.saturating_add(1);
-        if !failed {
+        let Some(class) = failure.filter(|class| FAILURES.contains(*class)) else {
             it.successes = it.successes.saturating_add(1);
-            it.failures = 0;
+            (it.failures, it.gateway_failures) = (0, 0);
             return;
-        }
+        };
         it.failures = it.failures.saturating_add(1);
-        if config.consecutive.is_some_and(|limit| it.failures >= limit) {
+        if GATEWAY.contains(class) {
+            it.gateway_failures = it.gateway_failures.saturating_add(1);
+            if reached(it.gateway_failures, config.gateway_consecutive) && it.is_in() {
+                it.gateway_failures = 0; // Ejected or not: too many may be out.
+                self.eject(config, host, now, draw);
+            }
+        } else {
+            it.gateway_failures = 0;
+        }
+        let it = &mut self.hosts[host];
+        if reached(it.failures, config.consecutive) && it.is_in() {
             it.failures = 0;
             self.eject(config, host, now, draw);
         }
     }
 
-    /// Catches up with the intervals that have passed.
+    /// Catches up with the looks that were due.
+    #[inline]
     pub fn pass_time(&mut self, config: &OutlierConfig, now: SimTime, draw: &impl Fn(u32) -> Draw) {
+        if self.next_look <= now {
+            self.look_until(config, now, draw);
+        }
+    }
+
+    #[inline(never)]
+    fn look_until(&mut self, config: &OutlierConfig, now: SimTime, draw: &impl Fn(u32) -> Draw) {
         let interval = config.interval.as_nanos().max(1);
-        let last = now.as_nanos() / interval;
-        while self.ticks < last {
-            self.ticks += 1;
-            let idle = self
-                .hosts
-                .iter()
-                .all(|host| host.out.is_none() && host.times == 0 && host.requests == 0);
-            if idle {
-                self.ticks = last; // Nothing can happen until somebody reports.
-                return;
+        while self.next_look <= now {
+            if self.hosts.iter().all(|host| host.requests == 0) {
+                // Until somebody comes back, multipliers go down and nothing else happens.
+                let back = self.hosts.iter().filter_map(|host| host.out_until).min();
+                let idle_until = back.map_or(now.as_nanos(), |back| {
+                    now.as_nanos().min(back.as_nanos().saturating_sub(1))
+                });
+                if let Some(span) = idle_until.checked_sub(self.next_look.as_nanos()) {
+                    let looks = span / interval + 1;
+                    for host in self.hosts.iter_mut().filter(|host| host.is_in()) {
+                        let looks = looks.min(u32::MAX.into()) as u32;
+                        host.times = host.times.saturating_sub(looks);
+                    }
+                    self.next_look =
+                        self.next_look + Duration::from_nanos(looks.saturating_mul(interval));
+                    continue;
+                }
             }
-            self.tick(config, SimTime::from_nanos(self.ticks * interval), draw);
+            let at = self.next_look;
+            self.next_look = at + config.interval.max(Duration::from_nanos(1));
+            self.look(config, at, draw);
         }
     }
 
     /// One look at all hosts.
-    fn tick(&mut self, config: &OutlierConfig, now: SimTime, draw: &impl Fn(u32) -> Draw) {
+    fn look(&mut self, config: &OutlierConfig, now: SimTime, draw: &impl Fn(u32) -> Draw) {
         for host in &mut self.hosts {
-            let Some((since, jitter)) = host.out else {
-                host.times = host.times.saturating_sub(1);
-                continue;
-            };
-            let long = config.base_ejection.as_nanos().saturating_mul(u64::from(host.times));
-            let long = Duration::from_nanos(long).min(config.max_ejection);
-            if now.since(since) >= long.saturating_add(jitter) {
-                host.out = None;
+            if host.out_until.is_some_and(|until| until <= now) {
+                host.out_until = None;
                 self.ejected -= 1;
+                (host.failures, host.gateway_failures) = (0, 0);
+                host.is_just_back = true;
             }
         }
-        if let Some(rule) = config.success_rate
-            && let Some(threshold) = self.threshold(rule)
-        {
-            for host in 0..self.hosts.len() {
-                let it = self.hosts[host];
-                if it.requests >= rule.volume && it.success_rate() < threshold {
-                    self.eject(config, host, now, draw);
-                }
+        // Whom one rule ejects counts for the other all the same.
+        let threshold = config.success_rate.and_then(|rule| self.threshold(rule));
+        let failure_share =
+            config.failure_share.filter(|rule| self.enough(rule.volume, rule.minimum_hosts));
+        for host in 0..self.hosts.len() {
+            if let (Some(rule), Some(threshold)) = (config.success_rate, threshold)
+                && self.hosts[host].takes_part(rule.volume)
+                && self.hosts[host].success_rate() < threshold
+            {
+                self.eject(config, host, now, draw);
             }
         }
-        if let Some(rule) = config.failure_share
-            && self.taking_part(rule.volume) >= rule.minimum_hosts
-        {
-            for host in 0..self.hosts.len() {
-                let it = self.hosts[host];
-                let failed = 1.0 - it.success_rate();
-                if it.requests >= rule.volume && failed >= rule.at_least.get() {
-                    self.eject(config, host, now, draw);
-                }
+        for host in 0..self.hosts.len() {
+            if let Some(rule) = failure_share
+                && self.hosts[host].takes_part(rule.volume)
+                && 1.0 - self.hosts[host].success_rate() >= rule.at_least.get() - 1e-9
+            {
+                self.eject(config, host, now, draw);
             }
         }
         for host in &mut self.hosts {
             (host.requests, host.successes) = (0, 0);
+            let was_just_back = std::mem::take(&mut host.is_just_back);
+            if host.is_in() && !was_just_back {
+                host.times = host.times.saturating_sub(1);
+            }
         }
     }
 
-    /// Hosts with enough requests in this interval.
-    fn taking_part(&self, volume: u32) -> u32 {
-        self.hosts.iter().filter(|host| host.requests >= volume).count() as u32
+    /// Have enough hosts had enough requests in this interval?
+    fn enough(&self, volume: u32, minimum_hosts: u32) -> bool {
+        let count = self.hosts.iter().filter(|host| host.takes_part(volume)).count();
+        count > 0 && count >= minimum_hosts as usize
     }
 
     /// The share of successes below which a host is an outlier.
     fn threshold(&self, rule: SuccessRate) -> Option<f64> {
-        let count = self.taking_part(rule.volume);
-        if count == 0 || count < rule.minimum_hosts {
+        if !self.enough(rule.volume, rule.minimum_hosts) {
             return None;
         }
-        let rates = || {
-            self.hosts.iter().filter(|host| host.requests >= rule.volume).map(Host::success_rate)
-        };
-        let mean = rates().sum::<f64>() / f64::from(count);
+        let rates =
+            || self.hosts.iter().filter(|it| it.takes_part(rule.volume)).map(Host::success_rate);
+        let count = rates().count() as f64;
+        let mean = rates().sum::<f64>() / count;
         let squares: f64 = rates().map(|rate| (rate - mean) * (rate - mean)).sum();
-        Some(mean - rule.factor * (squares / f64::from(count)).sqrt())
+        Some(mean - rule.factor * (squares / count).sqrt())
     }
 
     /// Takes a host out, if it is in and not too many are out.
@@ -233,158 +315,44 @@ impl Outliers {
         let fits = with_it <= config.most_ejected.get() * self.hosts.len() as f64 + 1e-9;
         let allowed = fits || config.always_one && self.ejected == 0;
         let it = &mut self.hosts[host];
-        if it.out.is_some() || !allowed {
+        if !it.is_in() || !allowed {
             return;
         }
-        let longest = config.max_ejection.saturating_add(config.base_ejection);
-        let long = config.base_ejection.as_nanos().saturating_mul(u64::from(it.times));
-        if Duration::from_nanos(long) < longest {
+        let base = config.base_ejection.as_nanos();
+        let long = |times: u32| Duration::from_nanos(base.saturating_mul(u64::from(times)));
+        if long(it.times) < config.max_ejection.saturating_add(config.base_ejection) {
             it.times += 1;
         }
-        it.out = Some((now, config.jitter.scale(draw(self.ejections).get())));
+        let jitter = match config.jitter {
+            Duration::ZERO => Duration::ZERO,
+            most => most.scale(draw(self.ejections).get()),
+        };
+        let long = long(it.times).min(config.max_ejection);
+        it.out_until = Some(now + long.saturating_add(jitter));
         self.ejected += 1;
         self.ejections = self.ejections.wrapping_add(1);
     }
 }
 
+/// Is a row as long as it may not be?
+fn reached(row: u32, limit: Option<u32>) -> bool {
+    limit.is_some_and(|limit| row >= limit)
+}
+
 impl Host {
+    const fn is_in(&self) -> bool {
+        self.out_until.is_none()
+    }
+
+    /// Does it count in a rule over all hosts? Who is out does not, nor who had no request.
+    fn takes_part(&self, volume: u32) -> bool {
+        self.is_in() && self.requests >= volume.max(1)
+    }
+
     fn success_rate(&self) -> f64 {
         f64::from(self.successes) / f64::from(self.requests.max(1))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    fn at(secs: u64) -> SimTime {
-        SimTime::from_nanos(secs * 1_000_000_000)
-    }
-
-    fn middle(_: u32) -> Draw {
-        Draw::MIDDLE
-    }
-
-    fn fail(pool: &mut Outliers, config: &OutlierConfig, host: usize, secs: u64, times: u32) {
-        (0..times).for_each(|_| pool.report(config, host, at(secs), true, &middle));
-    }
-
-    #[test]
-    fn envoy_hand_trace_of_five_failures_in_a_row() {
-        let config = OutlierConfig::envoy().unwrap();
-        let mut pool = Outliers::new(10);
-        fail(&mut pool, &config, 3, 4, 4);
-        pool.report(&config, 3, at(4), false, &middle);
-        fail(&mut pool, &config, 3, 4, 4);
-        assert!(pool.is_in(3), "a success began the row anew");
-        fail(&mut pool, &config, 3, 4, 1);
-        assert!(!pool.is_in(3));
-        fail(&mut pool, &config, 5, 5, 5);
-        assert!(pool.is_in(5), "two of ten would be more than 10 %");
-        pool.pass_time(&config, at(39), &middle);
-        assert!(!pool.is_in(3), "out at 4 s for 30 s, but hosts return at whole intervals");
-        pool.pass_time(&config, at(40), &middle);
-        assert!(pool.is_in(3), "and return in full");
-        fail(&mut pool, &config, 3, 45, 5);
-        pool.pass_time(&config, at(100), &middle);
-        assert!(!pool.is_in(3), "the second lasts 60 s from 45 s");
-        pool.pass_time(&config, at(110), &middle);
-        assert!(pool.is_in(3));
-        // Two healthy intervals forget both; the next is a first one again.
-        pool.pass_time(&config, at(130), &middle);
-        fail(&mut pool, &config, 3, 131, 5);
-        pool.pass_time(&config, at(170), &middle);
-        assert!(pool.is_in(3));
-    }
-
-    #[test]
-    fn a_small_pool_loses_nobody_unless_told_to() {
-        let config = OutlierConfig::envoy().unwrap();
-        let mut pool = Outliers::new(5);
-        fail(&mut pool, &config, 0, 1, 5);
-        assert!(pool.is_in(0), "one of five is 20 %");
-        let one = OutlierConfig { always_one: true, ..config };
-        fail(&mut pool, &one, 0, 1, 5);
-        fail(&mut pool, &one, 1, 1, 5);
-        assert_eq!((pool.is_in(0), pool.is_in(1), pool.ejected()), (false, true, 1));
-    }
-
-    #[test]
-    fn the_longest_ejection_is_five_minutes() {
-        let config = OutlierConfig { always_one: true, ..OutlierConfig::envoy().unwrap() };
-        let mut pool = Outliers::new(1);
-        let mut now = 0;
-        for nth in 1..=20 {
-            fail(&mut pool, &config, 0, now, 5);
-            let out_at = now;
-            while !pool.is_in(0) {
-                now += 10;
-                pool.pass_time(&config, at(now), &middle);
-            }
-            assert_eq!(now - out_at, (30 * nth).min(300), "ejection {nth}");
-        }
-    }
-
-    /// Ten hosts, one of which succeeds half of the time and the others always: mean 95 %,
-    /// deviation 15 %, threshold 66.5 %.
-    #[test]
-    fn envoy_hand_trace_of_success_rates() {
-        let config = OutlierConfig { consecutive: None, ..OutlierConfig::envoy().unwrap() };
-        let run = |requests: u32| {
-            let mut pool = Outliers::new(10);
-            for request in 0..requests {
-                for host in 0..10 {
-                    let failed = host == 7 && request % 2 == 0;
-                    pool.report(&config, host, at(1), failed, &middle);
-                }
-            }
-            pool.pass_time(&config, at(10), &middle);
-            pool
-        };
-        assert!(!run(100).is_in(7));
-        assert!(run(99).is_in(7), "below the volume");
-        assert_eq!(run(100).ejected(), 1);
-    }
-
-    #[test]
-    fn a_share_of_failures_ejects_whatever_the_rest_does() {
-        let rule =
-            FailureShare { at_least: Share::new(0.85).unwrap(), minimum_hosts: 5, volume: 50 };
-        let config = OutlierConfig {
-            consecutive: None,
-            success_rate: None,
-            failure_share: Some(rule),
-            most_ejected: Share::ONE,
-            ..OutlierConfig::envoy().unwrap()
-        };
-        let mut pool = Outliers::new(5);
-        for host in 0..5 {
-            (0..100).for_each(|n| pool.report(&config, host, at(1), n < 85, &middle));
-        }
-        pool.pass_time(&config, at(10), &middle);
-        assert_eq!(pool.ejected(), 5);
-    }
-
-    proptest! {
-        /// Whoever fails whenever, no more hosts are out than allowed.
-        #[test]
-        fn never_too_many_are_out(
-            steps in vec((0u64..8, 0usize..20, any::<bool>()), 1..800),
-            percent in 0u32..100,
-        ) {
-            let most_ejected = Share::new(f64::from(percent) / 100.0).unwrap();
-            let config = OutlierConfig { most_ejected, ..OutlierConfig::envoy().unwrap() };
-            let mut pool = Outliers::new(20);
-            let mut now = 0;
-            for (pass, host, failed) in steps {
-                now += pass;
-                (0..3).for_each(|_| pool.report(&config, host, at(now), failed, &middle));
-                prop_assert!(pool.ejected() * 100 <= percent * 20);
-                let out = (0..20).filter(|host| !pool.is_in(*host)).count();
-                prop_assert_eq!(out, pool.ejected() as usize);
-            }
-        }
-    }
-}
+mod tests;

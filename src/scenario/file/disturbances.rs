@@ -5,6 +5,7 @@ use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::reference;
 use crate::scenario::file::services::LARGEST_FACTOR;
+use crate::scenario::file::services::MOST_REPLICAS;
 use crate::scenario::file::services::read_errors;
 use crate::scenario::model::Errors;
 use crate::scenario::node::Entry;
@@ -26,6 +27,7 @@ pub(in crate::scenario) struct WrittenTrigger {
     pub(in crate::scenario) service: Option<Spanned<String>>,
     pub(in crate::scenario) clients: Option<Spanned<String>>,
     pub(in crate::scenario) effect: Option<Spanned<WrittenEffect>>,
+    pub(in crate::scenario) replicas: Option<Spanned<u32>>,
     pub(in crate::scenario) head: Place,
 }
 
@@ -75,9 +77,10 @@ pub(super) fn read_trigger(node: &Node, problems: &mut Problems) -> Option<Writt
     let clients = fields.get("clients", problems, reference);
     let help = "what it does, as `refuse` or `{ slow: 4 }`";
     let effect = fields.need("effect", help, problems, read_effect);
+    let replicas = fields.get("replicas", problems, reader::count(1, MOST_REPLICAS));
     let head = fields.head();
     fields.close(problems);
-    Some(WrittenTrigger { at, lasts, service, clients, effect, head })
+    Some(WrittenTrigger { at, lasts, service, clients, effect, replicas, head })
 }
 
 fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {

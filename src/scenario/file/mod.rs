@@ -10,6 +10,7 @@ mod budgets;
 mod clients;
 mod distribution;
 mod disturbances;
+mod ejections;
 mod expect;
 mod hedges;
 mod hints;

@@ -2,6 +2,7 @@
 
 use crate::policy::breaker::BreakerConfig;
 use crate::policy::budget::elapsed::ElapsedLimit;
+use crate::policy::ejection::EjectionConfig;
 use crate::policy::hint::HintConfig;
 use crate::policy::limiter::BulkheadConfig;
 use crate::policy::outcome::Class;
@@ -23,6 +24,7 @@ use crate::scenario::file::breakers::read_breaker;
 use crate::scenario::file::budgets::WrittenBudget;
 use crate::scenario::file::budgets::read_budget;
 use crate::scenario::file::budgets::read_max_elapsed;
+use crate::scenario::file::ejections::read_ejection;
 use crate::scenario::file::hedges::WrittenHedge;
 use crate::scenario::file::hedges::read_hedge;
 use crate::scenario::file::hints::read_hint;
@@ -68,6 +70,7 @@ pub(in crate::scenario) struct WrittenPolicy {
     pub(in crate::scenario) throttle: Option<Scoped<ThrottleConfig>>,
     pub(in crate::scenario) breaker: Option<Scoped<BreakerConfig>>,
     pub(in crate::scenario) bulkhead: Option<Scoped<BulkheadConfig>>,
+    pub(in crate::scenario) ejection: Option<Scoped<EjectionConfig>>,
     pub(in crate::scenario) order: Option<Spanned<Vec<Layer>>>,
     pub(in crate::scenario) inner: Option<Spanned<String>>,
 }
@@ -97,6 +100,7 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Option<
         throttle: fields.take("throttle").and_then(|node| read_throttle(node, problems)),
         breaker: fields.take("breaker").and_then(|node| read_breaker(node, problems)),
         bulkhead: fields.take("bulkhead").and_then(|node| read_bulkhead(node, problems)),
+        ejection: fields.take("ejection").and_then(|it| read_ejection(it, node, problems)),
         order: fields.get("order", problems, |n, p| {
             let items = reader::list(n, "`order`", p)?;
             let layers: Vec<_> =

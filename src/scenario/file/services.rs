@@ -28,7 +28,7 @@ use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 use crate::units::Share;
 
-const MOST_REPLICAS: u32 = 10_000;
+pub(super) const MOST_REPLICAS: u32 = 10_000;
 const MOST_WORKERS: u32 = 1_000_000;
 const MOST_WAITING: u32 = 1_000_000_000;
 /// Slower than that is hanging, for which there is a word.

@@ -20,6 +20,16 @@ pub struct Trigger {
     pub lasts: Duration,
     /// What it does.
     pub effect: Effect,
+    /// It strikes the first so many replicas of the service only. None: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
+}
+
+impl Trigger {
+    /// How many replicas of a service of that many it strikes.
+    pub fn struck(&self, replicas: u32) -> u32 {
+        self.replicas.map_or(replicas, |some| some.min(replicas))
+    }
 }
 
 /// What a disturbance does.

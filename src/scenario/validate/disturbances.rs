@@ -1,5 +1,6 @@
 //! `triggers` and `operator`: names, times within the run, and the systems that `set` makes.
 
+use crate::scenario::defaults;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::diagnostic::quoted;
@@ -90,7 +91,41 @@ fn meant_trigger(
             WrittenEffect::Surge(_) => unreachable!("a surge has been dealt with"),
         }
     };
-    Some(Trigger { at: trigger.at?.value, lasts: trigger.lasts?.value, effect })
+    let replicas = struck(trigger, effect, written, problems);
+    Some(Trigger { at: trigger.at?.value, lasts: trigger.lasts?.value, effect, replicas })
+}
+
+/// How many replicas a trigger strikes, where it is not all.
+fn struck(
+    trigger: &WrittenTrigger,
+    effect: Effect,
+    written: &Written<'_>,
+    problems: &mut Problems,
+) -> Option<u32> {
+    let replicas = trigger.replicas?;
+    let (Effect::Refuse(service)
+    | Effect::Hang(service)
+    | Effect::Slow { service, .. }
+    | Effect::Errors { service, .. }) = effect
+    else {
+        problems.push_with(
+            replicas.place,
+            "this effect does not strike single replicas",
+            "`refuse`, `hang`, `slow` and `errors` take `replicas`; leave it out here",
+        );
+        return None;
+    };
+    let service = &written.services[service];
+    let all = service.it.replicas.map_or(defaults::REPLICAS, |all| all.value);
+    if replicas.value > all {
+        let name = quoted(&service.name.value);
+        problems.push_with(
+            replicas.place,
+            format!("{name} has {all} {}", if all == 1 { "replica" } else { "replicas" }),
+            format!("accepted are 1 to {all}; without `replicas` all are struck"),
+        );
+    }
+    (replicas.value < all).then_some(replicas.value)
 }
 
 /// Whom a trigger hits: the one key it needs, without the other.

@@ -21,6 +21,7 @@ use crate::scenario::model::Model;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
+use crate::scenario::validate::ejections;
 use crate::units::Share;
 
 const PATIENCE_HELP: &str = "give the policy of that call an `attempt_timeout` or a `timeout`";
@@ -98,6 +99,7 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
             doubts.push_with(trigger_place(tree, "hang", name), problem, PATIENCE_HELP);
         }
     }
+    ejections::doubts(model, tree, doubts);
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
         if let Some(retry) = &policy.retry

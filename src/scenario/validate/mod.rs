@@ -4,6 +4,7 @@
 mod backoffs;
 mod disturbances;
 pub(super) mod doubts;
+mod ejections;
 mod expect;
 mod graph;
 mod hedges;

@@ -80,6 +80,7 @@ fn meant(named: &Named<WrittenPolicy>, problems: &mut Problems) -> Policy {
         throttle: written.throttle,
         breaker: written.breaker,
         bulkhead: written.bulkhead,
+        ejection: written.ejection,
         inner: None,
     };
     policy.order = order(written, &policy, name.place, problems);

@@ -408,7 +408,7 @@ fn triggers(model: &mut Model, tape: &mut Tape<'_>) {
         };
         let at = Duration::from_millis(500 * tape.up_to(8) as u64);
         let lasts = Duration::from_millis(tape.pick(&[500, 100, 1_000, 3_000, 1]));
-        model.triggers.push(Trigger { at, lasts, effect });
+        model.triggers.push(Trigger { at, lasts, effect, replicas: None });
     }
     model.triggers.sort_by_key(|trigger| trigger.at);
 }

@@ -17,6 +17,7 @@ use crate::scenario::model::QueueOrder;
 use crate::scenario::model::Service;
 use crate::scenario::model::WhenFull;
 use crate::units::Duration;
+use crate::units::Share;
 use crate::units::SimTime;
 
 /// What a replica does with an attempt that reaches it.
@@ -68,8 +69,10 @@ pub(super) struct Server<'p> {
     pub(super) hanging: u32,
     slowdowns: Vec<f64>,
     worker_shares: Vec<f64>,
-    /// Triggers that make work end in errors.
-    pub(super) errors: Vec<Errors>,
+    /// Triggers that make work end in errors, each with its number.
+    pub(super) errors: Vec<(u32, Errors)>,
+    /// Triggers that lose answers: which share of them.
+    pub(super) losing: Vec<Share>,
 }
 
 impl<'p> Server<'p> {
@@ -86,6 +89,7 @@ impl<'p> Server<'p> {
             slowdowns: Vec::new(),
             worker_shares: Vec::new(),
             errors: Vec::new(),
+            losing: Vec::new(),
         }
     }
 
@@ -392,7 +396,8 @@ impl Level {
     }
 }
 
-fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
+/// Takes one of equal items out of a list.
+pub(super) fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
     if let Some(at) = list.iter().position(|other| other == item) {
         list.remove(at);
     }

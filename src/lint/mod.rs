@@ -11,6 +11,7 @@ mod meant;
 mod meant_backoff;
 mod meant_breaker;
 mod meant_budget;
+mod meant_effect;
 mod meant_limiter;
 mod meant_policy;
 mod schedule;

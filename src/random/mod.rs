@@ -72,6 +72,10 @@ pub enum Purpose {
     BreakerOpening = 17,
     /// How long a server asks its caller to wait.
     RetryAfter = 18,
+    /// Does a request fail at every attempt?
+    RequestError = 19,
+    /// Is the answer of a handler lost, whatever the network does?
+    AnswerLoss = 20,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -74,6 +74,17 @@ fn services(material: &Material<'_>) -> Vec<String> {
     names
 }
 
+/// The services that any variant writes to.
+fn written(material: &Material<'_>, services: &[String]) -> Vec<String> {
+    let is_written = |name: &&String| {
+        material.views().any(|view| {
+            let id = view.model().services.iter().position(|service| service.name == **name);
+            id.is_some_and(|id| view.model().is_written_to(id))
+        })
+    };
+    services.iter().filter(is_written).cloned().collect()
+}
+
 /// `runs.csv`: one row for each run of each variant.
 fn runs(material: &Material<'_>) -> Table {
     let services = services(material);
@@ -97,15 +108,25 @@ fn runs(material: &Material<'_>) -> Table {
         );
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
     }
+    let written = written(material, &services);
+    for name in &written {
+        let measures = columns("effects duplicate_effects replayed_attempts conflicting_attempts");
+        head.extend(measures.map(|measure| format!("{name}.{measure}")));
+    }
     head.extend(["events".into(), "fingerprint".into()]);
     let rows = material.views().flat_map(|view| {
-        let services = &services;
-        view.result.runs.iter().map(move |run| run_row(&view, run, services))
+        let names = [&services, &written];
+        view.result.runs.iter().map(move |run| run_row(&view, run, names))
     });
     Table { head, rows: rows.collect() }
 }
 
-fn run_row(view: &View<'_>, run: &RunOutcome, services: &[String]) -> Vec<String> {
+fn run_row(
+    view: &View<'_>,
+    run: &RunOutcome,
+    [services, written]: [&Vec<String>; 2],
+) -> Vec<String> {
+    let id_of = |name: &String| view.model().services.iter().position(|it| it.name == *name);
     let control = view.result.controls.iter().find(|twin| twin.replication == run.replication);
     let mut row = vec![
         view.name().to_owned(),
@@ -127,14 +148,21 @@ fn run_row(view: &View<'_>, run: &RunOutcome, services: &[String]) -> Vec<String
     row.extend([verdicts.born, verdicts.ok, verdicts.late, verdicts.open].map(|n| n.to_string()));
     row.extend(verdicts.failed.iter().map(u64::to_string));
     for name in services {
-        let id = view.model().services.iter().position(|service| service.name == *name);
-        match id.and_then(|id| run.amplification.get(id)) {
+        match id_of(name).and_then(|id| run.amplification.get(id)) {
             Some(service) => {
                 row.extend([service.whole, service.peak, service.after_trigger].map(number));
                 row.extend(service.by_reason.iter().map(u64::to_string));
             }
             None => row.extend(std::iter::repeat_n(String::new(), 8)),
         }
+    }
+    for name in written {
+        row.extend(match id_of(name).and_then(|id| run.effects.get(id)) {
+            Some(it) => {
+                [it.effects, it.duplicates, it.replays, it.conflicts].map(|count| count.to_string())
+            }
+            None => Default::default(),
+        });
     }
     row.extend([run.events.to_string(), format!("{:016x}", run.fingerprint)]);
     row
@@ -176,6 +204,12 @@ fn comparison(material: &Material<'_>) -> Table {
             measures.push(format!("{name}.amplification_{measure}"));
         }
     }
+    let written = written(material, &services);
+    for name in &written {
+        for measure in ["duplicate_effects", "duplicated_share", "conflicts"] {
+            measures.push(format!("{name}.{measure}"));
+        }
+    }
     for measure in &measures {
         head.extend([measure.clone(), format!("{measure}_low"), format!("{measure}_high")]);
     }
@@ -200,6 +234,12 @@ fn comparison(material: &Material<'_>) -> Table {
             let service = view.amplification(name);
             estimates.extend(service.map_or([Estimate::default(); 3], |service| {
                 [service.whole, service.peak, service.after_trigger]
+            }));
+        }
+        for name in &written {
+            let found = summary.writes.as_ref().and_then(|writes| writes.service(name));
+            estimates.extend(found.map_or([Estimate::default(); 3], |it| {
+                [it.duplicate_effects, it.duplicated_share, it.conflicts]
             }));
         }
         let mut row = vec![
@@ -246,7 +286,7 @@ fn series(view: &View<'_>) -> Table {
         );
         head.extend(measures.map(|measure| format!("{}.{measure}", population.name)));
     }
-    for service in &model.services {
+    for (id, service) in model.services.iter().enumerate() {
         let measures = columns(
             "attempts_first_rps attempts_retry_after_timeout_rps \
              attempts_retry_after_refusal_rps attempts_retry_after_error_rps \
@@ -255,7 +295,9 @@ fn series(view: &View<'_>) -> Table {
              busy_workers wasted_workers waiting_attempts present_attempts \
              replicas_up crashes",
         );
-        head.extend(measures.map(|measure| format!("{}.{measure}", service.name)));
+        let of_writes = columns("effects_rps duplicate_effects_rps replayed_rps conflicts_rps");
+        let of_writes = of_writes.filter(|_| model.is_written_to(id));
+        head.extend(measures.chain(of_writes).map(|it| format!("{}.{it}", service.name)));
     }
     for edge in edge_names(model) {
         let measures = columns(
@@ -279,7 +321,7 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
     for p in entities(&series.populations, series.windows, index) {
         row.extend([p.born, p.shed, p.ok, p.late, p.failed, p.born_ok, p.born_lost].map(rate));
     }
-    for s in entities(&series.services, series.windows, index) {
+    for (id, s) in entities(&series.services, series.windows, index).iter().enumerate() {
         row.extend(
             [
                 s.first,
@@ -296,6 +338,9 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
         );
         row.extend([s.busy_ns, s.wasted_ns].map(|busy| number(busy as f64 / nanos)));
         row.extend([s.waiting, s.present, s.replicas_up, s.crashes].map(|n| n.to_string()));
+        if view.model().is_written_to(id) {
+            row.extend([s.effects, s.duplicate_effects, s.replays, s.conflicts].map(rate));
+        }
     }
     for e in entities(&series.edges, series.windows, index) {
         row.extend(

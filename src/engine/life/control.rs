@@ -4,6 +4,7 @@ use crate::engine::life::Life;
 use crate::engine::life::breaking::opening;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Observer;
+use crate::engine::server::remove_one;
 use crate::engine::trigger::Control;
 use crate::policy::breaker::BreakerState;
 use crate::policy::outcome::Class;
@@ -37,7 +38,10 @@ impl<O: Observer> Life<'_, O> {
                 }
             }
             Effect::Slow { service, factor } => self.servers[service].slow_down(factor),
-            Effect::Errors { service, errors } => self.servers[service].errors.push(errors),
+            Effect::Errors { service, errors } => {
+                self.servers[service].errors.push((index as u32, errors));
+            }
+            Effect::LoseReplies { service, share } => self.servers[service].losing.push(share),
             Effect::Workers { service, share } => {
                 self.servers[service].take_workers(share.get());
             }
@@ -55,10 +59,10 @@ impl<O: Observer> Life<'_, O> {
             Effect::Hang(service) => self.servers[service].hanging -= 1,
             Effect::Slow { service, factor } => self.servers[service].speed_up(factor),
             Effect::Errors { service, errors } => {
-                let active = &mut self.servers[service].errors;
-                if let Some(at) = active.iter().position(|other| *other == errors) {
-                    active.remove(at);
-                }
+                remove_one(&mut self.servers[service].errors, &(index as u32, errors));
+            }
+            Effect::LoseReplies { service, share } => {
+                remove_one(&mut self.servers[service].losing, &share);
             }
             Effect::Workers { service, share } => {
                 self.servers[service].give_workers_back(share.get());

@@ -10,6 +10,7 @@ mod budgets;
 mod clients;
 mod distribution;
 mod disturbances;
+mod effects;
 mod expect;
 mod hints;
 mod jitters;

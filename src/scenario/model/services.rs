@@ -6,6 +6,7 @@ use crate::policy::outcome::Class;
 use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
+use crate::scenario::model::Idempotency;
 use crate::units::Duration;
 use crate::units::Share;
 
@@ -36,6 +37,8 @@ pub struct Service {
     pub overload: Option<Overload>,
     /// How attempts are spread over replicas.
     pub balance: Balance,
+    /// What it remembers of idempotency keys; `None`: it does not know them.
+    pub idempotency: Option<Idempotency>,
 }
 
 /// How attempts are spread over replicas.
@@ -106,6 +109,19 @@ pub struct Errors {
     pub class: Class,
     /// How many of them.
     pub share: Share,
+    /// Of what it is a share.
+    pub of: ErrorsOf,
+}
+
+/// Of what errors are a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorsOf {
+    /// Each attempt is drawn for anew.
+    #[default]
+    Attempts,
+    /// Each request of a user is drawn for once: it fails at every attempt, or at none.
+    Requests,
 }
 
 /// What a service tells a caller about when to come again.

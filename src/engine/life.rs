@@ -225,7 +225,7 @@ impl<'p, O: Observer> Life<'p, O> {
             deadlines: Vec::new(),
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
-            effects: Effects::new(plans.iter().any(Plan::has_effects)),
+            effects: Effects::new(plans),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],

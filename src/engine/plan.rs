@@ -36,9 +36,6 @@ use crate::random::Distribution;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Edge;
-use crate::scenario::model::Effect;
-use crate::scenario::model::Errors;
-use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::Model;
 use crate::units::Duration;
 use crate::units::Share;
@@ -243,18 +240,6 @@ impl<'m> Plan<'m> {
     /// Has any population a deadline?
     pub(super) fn has_deadlines(&self) -> bool {
         self.model.populations.iter().any(|population| population.deadline.is_some())
-    }
-
-    /// Does anything depend on the request behind an attempt: writes, or errors of requests?
-    pub(super) fn has_effects(&self) -> bool {
-        let of_requests = |errors: &Errors| errors.of == ErrorsOf::Requests;
-        let model = self.model;
-        model.edges.iter().any(|edge| edge.operation.writes())
-            || model.services.iter().any(|service| service.errors.as_ref().is_some_and(of_requests))
-            || model.triggers.iter().any(|trigger| match &trigger.effect {
-                Effect::Errors { errors, .. } => of_requests(errors),
-                _ => false,
-            })
     }
 
     /// Does any timeout end when a worker takes the attempt up?

@@ -17,7 +17,6 @@ use crate::scenario::model::QueueOrder;
 use crate::scenario::model::Service;
 use crate::scenario::model::WhenFull;
 use crate::units::Duration;
-use crate::units::Share;
 use crate::units::SimTime;
 
 /// What a replica does with an attempt that reaches it.
@@ -71,8 +70,6 @@ pub(super) struct Server<'p> {
     worker_shares: Vec<f64>,
     /// Triggers that make work end in errors, each with its number.
     pub(super) errors: Vec<(u32, Errors)>,
-    /// Triggers that lose answers: which share of them.
-    pub(super) losing: Vec<Share>,
 }
 
 impl<'p> Server<'p> {
@@ -89,7 +86,6 @@ impl<'p> Server<'p> {
             slowdowns: Vec::new(),
             worker_shares: Vec::new(),
             errors: Vec::new(),
-            losing: Vec::new(),
         }
     }
 

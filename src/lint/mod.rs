@@ -18,6 +18,7 @@ mod schedule;
 mod shares;
 mod text;
 mod worst_case;
+mod writes;
 
 pub use crash::Crash;
 pub use explain::Explanation;
@@ -50,3 +51,4 @@ pub use worst_case::edge_cases;
 pub use worst_case::longest_calls;
 pub use worst_case::schedule;
 pub use worst_case::waits_in_all;
+pub use writes::WriteCase;

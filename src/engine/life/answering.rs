@@ -287,7 +287,7 @@ impl<'p, O: Observer> Life<'p, O> {
         } else {
             server.leave(now, replica);
         }
-        if !self.servers[service].losing.is_empty() && self.answer_is_lost(service, attempt.key) {
+        if !self.effects.losing.is_empty() && self.answer_is_lost(service, attempt.key) {
             return self.forget(slot);
         }
         self.reply_last(slot, attempt, outcome);

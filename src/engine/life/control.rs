@@ -41,7 +41,7 @@ impl<O: Observer> Life<'_, O> {
             Effect::Errors { service, errors } => {
                 self.servers[service].errors.push((index as u32, errors));
             }
-            Effect::LoseReplies { service, share } => self.servers[service].losing.push(share),
+            Effect::LoseReplies { service, share } => self.effects.losing.push((service, share)),
             Effect::Workers { service, share } => {
                 self.servers[service].take_workers(share.get());
             }
@@ -62,7 +62,7 @@ impl<O: Observer> Life<'_, O> {
                 remove_one(&mut self.servers[service].errors, &(index as u32, errors));
             }
             Effect::LoseReplies { service, share } => {
-                remove_one(&mut self.servers[service].losing, &share);
+                remove_one(&mut self.effects.losing, &(service, share));
             }
             Effect::Workers { service, share } => {
                 self.servers[service].give_workers_back(share.get());

@@ -15,16 +15,21 @@ use crate::engine::life::Life;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::keep_beside;
 use crate::engine::observe::Observer;
+use crate::engine::plan::Plan;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
 use crate::policy::outcome::Class;
 use crate::random::Purpose;
 use crate::random::mix;
+use crate::scenario::model::Effect;
 use crate::scenario::model::Errors;
 use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::MadeOnce;
+use crate::scenario::model::Model;
 use crate::scenario::model::Operation;
 use crate::scenario::model::Remembers;
+use crate::scenario::model::Trigger;
+use crate::units::Share;
 use crate::units::SimTime;
 
 /// The ledgers of a run.
@@ -38,6 +43,8 @@ pub(super) struct Effects {
     of_attempts: Vec<Sent>,
     /// Entries of all ledgers together.
     entries: usize,
+    /// Triggers that lose answers of a service: which share of them.
+    pub(super) losing: Vec<(usize, Share)>,
     audit: Counts,
 }
 
@@ -123,8 +130,8 @@ impl Sent {
 }
 
 impl Effects {
-    pub(super) fn new(on: bool) -> Self {
-        Self { on, ..Self::default() }
+    pub(super) fn new(plans: &[Plan]) -> Self {
+        Self { on: plans.iter().any(|plan| needs_ledgers(plan.model)), ..Self::default() }
     }
 
     /// Memory held, in bytes.
@@ -190,6 +197,18 @@ impl Effects {
             ("ledgers held = requests + attempts", holders, records),
         ]
     }
+}
+
+/// Does anything depend on the request behind an attempt: writes, or errors of requests?
+fn needs_ledgers(model: &Model) -> bool {
+    let of_requests = |errors: &Errors| errors.of == ErrorsOf::Requests;
+    let triggered = |trigger: &Trigger| match &trigger.effect {
+        Effect::Errors { errors, .. } => of_requests(errors),
+        _ => false,
+    };
+    model.edges.iter().any(|edge| edge.operation.writes())
+        || model.services.iter().any(|service| service.errors.as_ref().is_some_and(of_requests))
+        || model.triggers.iter().any(triggered)
 }
 
 fn in_progress(keys: &BTreeMap<(u16, Key), Known>) -> u64 {
@@ -329,7 +348,8 @@ impl<O: Observer> Life<'_, O> {
     /// Is the answer of a handler lost on its way?
     #[inline(never)]
     pub(super) fn answer_is_lost(&self, service: usize, key: u64) -> bool {
-        let shares = self.servers[service].losing.iter().zip(0..);
+        let losing = self.effects.losing.iter().filter(|(of, _)| *of == service);
+        let shares = losing.map(|(_, share)| share).zip(0..);
         let mut lost =
             shares.map(|(share, nth)| share.happens(self.rare_draw(Purpose::AnswerLoss, key, nth)));
         lost.any(|lost| lost)

@@ -19,6 +19,7 @@ use crate::scenario::model::Model;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts_effects::of_writes;
 use crate::units::Share;
 
 const PATIENCE_HELP: &str = "give the policy of that call an `attempt_timeout` or a `timeout`";
@@ -96,6 +97,19 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
             doubts.push_with(trigger_place(tree, "hang", name), problem, PATIENCE_HELP);
         }
     }
+    for trigger in &model.triggers {
+        if let Effect::LoseReplies { service: id, .. } = trigger.effect
+            && let Some(caller) = patient_caller(model, id)
+        {
+            let name = &model.services[id].name;
+            let problem = format!(
+                "answers of {} are lost, and {caller} waits for one for ever",
+                quoted(name)
+            );
+            doubts.push_with(trigger_place(tree, "lose_replies", name), problem, PATIENCE_HELP);
+        }
+    }
+    of_writes(model, tree, doubts);
     for policy in &model.policies {
         let attempt = policy.attempt_timeout.as_ref().and_then(|it| it.after.as_constant());
         if let (Some(attempt), Some(whole)) = (attempt, policy.timeout)
@@ -213,7 +227,7 @@ fn link_place(tree: &Node, caller: &str, target: &str) -> Place {
 fn trigger_place(tree: &Node, effect: &str, service: &str) -> Place {
     let items = tree.get("triggers").map(Node::items).unwrap_or_default();
     let is_it = |node: &&Node| {
-        node.get("effect").is_some_and(|it| it.is_text(effect))
+        node.get("effect").is_some_and(|it| it.is_text(effect) || it.get(effect).is_some())
             && node.get("service").is_some_and(|it| it.is_text(service))
     };
     place(items.iter().find(is_it), &["effect"])

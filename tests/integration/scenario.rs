@@ -8,6 +8,7 @@ mod hostile;
 mod meaning;
 mod mistakes;
 mod strangers;
+mod writes;
 
 use stormlab::scenario;
 use stormlab::scenario::diagnostic::Diagnostic;

@@ -74,15 +74,18 @@ fn explain_says_what_tells_a_repetition() {
     for line in [
         "# web -> shop ({ write: { key: request } }): nobody repeats it.",
         "# shop -> bank ({ write: { key: call } }): a repetition is told by its key, which is kept \
-         for 48h.",
+         for 2d.",
         "# shop -> bank (write): nobody repeats it.",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    // Two attempts of a second and two waits of an hour and more.
+    // Three attempts of a second and two waits of 25 hours.
     let waits = "max_attempts: 3, backoff: 25h";
     let text = said(&TEXT.replace("max_attempts: 3", waits));
-    assert!(text.contains("forgotten after 48h, while attempts may follow one another for"), "{text}");
+    assert!(
+        text.contains("forgotten after 2d, while attempts may follow one another for"),
+        "{text}"
+    );
     let naive = said(&TEXT.replace("key: call", "key: attempt"));
     assert!(naive.contains("({ write: { key: attempt } }): it is repeated, and nothing tells"));
 }

@@ -1,5 +1,5 @@
-//! Doubts about writes: effects that a retry repeats, keys that tell no repetition, keys that nobody
-//! sends or nobody knows.
+//! Doubts about writes: effects that a retry repeats, keys that tell no repetition or that nobody
+//! knows, memories of keys where nobody writes.
 
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
@@ -40,21 +40,16 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
         doubts.push_with(place_of(tree, model, id), problem, KEY_HELP);
     }
     for (id, service) in model.services.iter().enumerate() {
-        let sends = |edge: &Edge| {
-            edge.target == id
-                && matches!(
-                    edge.operation,
-                    Operation::Write(Some(MadeOnce::Request | MadeOnce::Call))
-                )
-        };
-        if service.idempotency.is_some() && !model.edges.iter().any(sends) {
+        // A variant may make the keys: that writes are not told apart is said above.
+        let writes = |edge: &Edge| edge.target == id && edge.operation.writes();
+        if service.idempotency.is_some() && !model.edges.iter().any(writes) {
             let written = tree.get("services").and_then(|all| all.get(&service.name));
             let at = written.and_then(|it| it.get("idempotency")).map(|it| it.head);
             let problem = format!(
-                "nobody sends {} a key that comes twice: `idempotency` does nothing",
+                "nobody writes to {}: its `idempotency` does nothing",
                 quoted(&service.name)
             );
-            let help = "callers send one with `operation: { write: { key: request } }`";
+            let help = "callers write with `operation: { write: { key: request } }`";
             doubts.push_with(at.unwrap_or_default(), problem, help);
         }
     }

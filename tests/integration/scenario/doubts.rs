@@ -79,7 +79,7 @@ fn each_doubt_has_its_place() {
     check(
         "queue: { limit: 9 } }",
         "queue: { limit: 9 }, idempotency: {} }",
-        "7:59 nobody sends `database` a key that comes twice",
+        "7:59 nobody writes to `database`: its `idempotency`",
     );
     check(
         "effect: refuse",

@@ -1,5 +1,6 @@
 //! From the runs of one variant to its measures.
 
+use crate::analysis::effects::writes;
 use crate::analysis::estimate::rounded;
 use crate::analysis::finding::Evidence;
 use crate::analysis::marks::marks;
@@ -59,6 +60,7 @@ pub(super) fn variant_summary(
         goodput_ratio: GoodputRatio { before: part(0), during: part(1), after: part(2) },
         lost_share: share_mean(runs, |run| run.lost_share),
         wasted_share: share_mean(runs, |run| run.wasted_share),
+        writes: writes(model, runs),
         requests: requests(runs),
         latency_ok_ms: latency(&result.latency_ok),
         latency_failed_ms: latency(&result.latency_failed),

@@ -1,6 +1,7 @@
 //! What the runs mean.
 
 pub mod difference;
+pub mod effects;
 pub mod estimate;
 pub mod finding;
 mod marks;

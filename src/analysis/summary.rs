@@ -5,6 +5,7 @@ use serde::Serializer;
 
 use crate::analysis::difference::VersusBase;
 use crate::analysis::difference::versus_base;
+use crate::analysis::effects::WritesSummary;
 use crate::analysis::estimate::LEVEL;
 use crate::analysis::measures::variant_summary;
 use crate::analysis::recovery::Since;
@@ -144,6 +145,9 @@ pub struct VariantSummary {
     pub lost_share: Estimate,
     /// Worker time wasted ÷ worker time busy.
     pub wasted_share: Estimate,
+    /// What writes came to; `None` where nothing is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WritesSummary>,
     /// Verdicts.
     pub requests: Requests,
     /// Latency of requests answered in time.

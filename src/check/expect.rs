@@ -10,6 +10,7 @@
 
 use serde::Serialize;
 
+use crate::analysis::effects::EffectsSummary;
 use crate::analysis::estimate::LEVEL;
 use crate::analysis::recovery::Since;
 use crate::analysis::recovery::quantile;
@@ -28,6 +29,7 @@ use crate::scenario::model::ExpectedMeasure;
 use crate::scenario::model::Model;
 use crate::scenario::model::Phase;
 use crate::scenario::model::Scenario;
+use crate::scenario::model::ServiceId;
 use crate::stats::interval::wilson;
 use crate::units::Duration;
 
@@ -222,9 +224,33 @@ impl Runs<'_> {
                 Phase::After => summary.goodput_ratio.after,
             }),
             ExpectedMeasure::LostShare => Measured::of(summary.lost_share),
+            ExpectedMeasure::DuplicateEffects(service) => {
+                self.of_writes(*service, |found| found.duplicate_effects)
+            }
+            ExpectedMeasure::Conflicts(service) => {
+                self.of_writes(*service, |found| found.conflicts)
+            }
             ExpectedMeasure::Finding(_) => {
                 Measured { finding: Some(summary.finding), ..Measured::nothing("") }
             }
+        }
+    }
+
+    /// A measure of writes, per run: of one service, or of all.
+    fn of_writes(
+        &self,
+        service: Option<ServiceId>,
+        measure: fn(&EffectsSummary) -> Estimate,
+    ) -> Measured {
+        let Some(writes) = &self.summary.writes else {
+            return Measured::nothing("nothing is written in this variant");
+        };
+        match service.map(|id| self.model.services[id].name.as_str()) {
+            None => Measured::of(measure(&writes.all)),
+            Some(name) => match writes.service(name) {
+                Some(found) => Measured::of(measure(found)),
+                None => Measured::nothing("nobody writes to this service"),
+            },
         }
     }
 

@@ -40,6 +40,10 @@ pub(super) struct ServiceAudit {
     pub(super) answered: u64,
     /// Ended inside without an answer of the handler.
     pub(super) removed: u64,
+    /// Effects of writes; of these the first of a request and a call, and the others.
+    pub(super) effects: u64,
+    pub(super) first_effects: u64,
+    pub(super) duplicate_effects: u64,
     /// Nanoseconds that attempts waited for a worker, those over, modulo 2⁶⁴.
     pub(super) waited: u64,
     /// Nanoseconds that attempts were present, those over, modulo 2⁶⁴.
@@ -61,6 +65,8 @@ pub(super) struct Left {
     pub(super) places: [u64; 2],
     /// The same by the counts of the bulkheads.
     pub(super) bulkheads: [u64; 2],
+    /// What the ledgers of effects say: name of the law, and its sides.
+    pub(super) ledgers: [(&'static str, u64, u64); 2],
     pub(super) services: Vec<ServiceLeft>,
     pub(super) calendar: Counts,
     pub(super) pending: u64,
@@ -120,6 +126,9 @@ impl Audit {
             int(counts.pushed),
             int(counts.popped + counts.taken_back + counts.beyond + left.pending),
         )?;
+        for (name, one, other) in left.ledgers {
+            law(name, int(one), int(other))?;
+        }
         law("Little's law, back-off", left.back_off_integral.into(), left.back_off_stays.into())?;
         for (index, left) in left.services.iter().enumerate() {
             let service = left.counted;
@@ -134,6 +143,11 @@ impl Audit {
                 "admitted = answered + removed + present",
                 service.admitted,
                 service.answered + service.removed + left.present,
+            )?;
+            law(
+                "effects = first + duplicate",
+                service.effects,
+                service.first_effects + service.duplicate_effects,
             )?;
             let stays = service.stayed.wrapping_add(left.staying);
             law("Little's law, present", left.integrals[0], stays)?;

@@ -17,6 +17,7 @@ mod breaking;
 mod bulkheads;
 mod closing;
 mod control;
+mod effects;
 mod ejecting;
 mod holding;
 mod losing;
@@ -42,6 +43,7 @@ use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::bulkheads::Place;
+use crate::engine::life::effects::Effects;
 use crate::engine::limits::Watch;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Ending;
@@ -112,6 +114,7 @@ pub(super) struct Life<'p, O> {
     has_deadlines: bool,
     /// Does any timeout end when a worker takes the attempt up?
     has_patience: bool,
+    effects: Effects,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
@@ -224,6 +227,7 @@ impl<'p, O: Observer> Life<'p, O> {
             deadlines: Vec::new(),
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
+            effects: Effects::new(plans),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
@@ -394,6 +398,7 @@ impl<'p, O: Observer> Life<'p, O> {
             + self.memories.capacity() * size_of::<Memory>()
             + (self.request_deadlines.capacity() + self.deadlines.capacity()) * 8
             + self.asked.capacity() * 4
+            + self.effects.bytes()
             + self.servers.iter().map(Server::bytes).sum::<usize>()
             + self.states.iter().map(Strategies::bytes).sum::<usize>()
     }

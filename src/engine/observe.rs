@@ -233,6 +233,15 @@ pub trait Observer {
     /// A handler answers.
     #[inline(always)]
     fn answered(&mut self, now: SimTime, service: usize, arrived_at: SimTime, ok: bool) {}
+    /// A write takes effect, for the `times`-th time of its request and its call.
+    #[inline(always)]
+    fn took_effect(&mut self, now: SimTime, service: usize, times: u32) {}
+    /// An attempt whose key is known is answered from memory.
+    #[inline(always)]
+    fn replayed(&mut self, now: SimTime, service: usize) {}
+    /// An attempt meets its own key in progress.
+    #[inline(always)]
+    fn conflicted(&mut self, now: SimTime, service: usize) {}
     /// An attempt ends inside a service without an answer of the handler.
     #[inline(always)]
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {}

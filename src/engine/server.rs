@@ -78,6 +78,16 @@ impl Replica {
     }
 }
 
+/// Errors of a trigger that is on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TriggeredErrors {
+    /// Its place among the triggers.
+    pub(super) trigger: u32,
+    pub(super) errors: Errors,
+    /// It strikes so many replicas, the first ones.
+    pub(super) replicas: u32,
+}
+
 /// A service during a run.
 #[derive(Debug)]
 pub(super) struct Server<'p> {
@@ -91,8 +101,8 @@ pub(super) struct Server<'p> {
     /// Triggers that make work slower: how many times, and on how many replicas.
     slowdowns: Vec<(f64, u32)>,
     worker_shares: Vec<f64>,
-    /// Triggers that make work end in errors, and on how many replicas.
-    pub(super) errors: Vec<(Errors, u32)>,
+    /// Triggers that make work end in errors.
+    pub(super) errors: Vec<TriggeredErrors>,
 }
 
 impl<'p> Server<'p> {
@@ -152,11 +162,6 @@ impl<'p> Server<'p> {
             let strikes = |(_, replicas): &&(f64, u32)| nth < *replicas;
             at.slowdown = self.slowdowns.iter().filter(strikes).map(|(factor, _)| factor).product();
         }
-    }
-
-    /// Such a trigger as makes work end in errors is lifted.
-    pub(super) fn end_errors(&mut self, errors: Errors, replicas: u32) {
-        remove_one(&mut self.errors, &(errors, replicas));
     }
 
     fn first(&mut self, replicas: u32) -> impl Iterator<Item = &mut Replica> {
@@ -442,7 +447,8 @@ impl Level {
     }
 }
 
-fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
+/// Takes one of equal items out of a list.
+pub(super) fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
     if let Some(at) = list.iter().position(|other| other == item) {
         list.remove(at);
     }

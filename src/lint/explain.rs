@@ -15,6 +15,8 @@ use crate::lint::worst_case;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::EdgeCase;
 use crate::lint::worst_case::WaitRow;
+use crate::lint::writes;
+use crate::lint::writes::WriteCase;
 use crate::policy::stack::Retry;
 use crate::scenario::model::Model;
 use crate::scenario::model::PolicyId;
@@ -35,6 +37,9 @@ pub struct Explanation<'s> {
     pub services: Vec<ServiceLoad>,
     /// Each call at its worst.
     pub calls: Vec<EdgeCase>,
+    /// Each call that has an effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<WriteCase>,
     /// Each policy's waits and state.
     pub policies: Vec<PolicyCase>,
 }
@@ -76,6 +81,7 @@ pub fn explanation<'s>(scenario: &'s Scenario, variant: &str) -> Option<Explanat
         model,
         services: load::loads(model),
         calls: worst_case::edge_cases(model),
+        writes: writes::write_cases(model),
         policies: (0..model.policies.len()).map(|policy| policy_case(model, policy)).collect(),
     })
 }

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use crate::lint::meant_effect;
 use crate::lint::meant_policy::policy;
 use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
@@ -16,9 +17,12 @@ use crate::scenario::model::Cancellation;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Edge;
 use crate::scenario::model::Effect;
+use crate::scenario::model::Errors;
+use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::Limits;
 use crate::scenario::model::Model;
 use crate::scenario::model::OpenArrivals;
+use crate::scenario::model::Operation;
 use crate::scenario::model::Process;
 use crate::scenario::model::QueueOrder;
 use crate::scenario::model::Scenario;
@@ -182,6 +186,10 @@ fn clients(out: &mut Lines, model: &Model) {
         if let Some(deadline) = it.deadline {
             out.put(2, "deadline", deadline);
         }
+        let operation = model.edges[it.calls].operation;
+        if operation.writes() {
+            out.put(2, "operation", meant_effect::operation(operation));
+        }
     }
 }
 
@@ -261,7 +269,7 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     out.put_or(2, "cancellation", (it.cancellation, defaults::CANCELLATION), cancellation);
     out.put(2, "work", distribution(&it.work));
     if let Some(errors) = it.errors {
-        out.put(2, "errors", format!("{{ class: {}, share: {} }}", errors.class, errors.share));
+        out.put(2, "errors", errors_in_words(errors));
     }
     if !it.retry_after.is_empty() {
         let said = it.retry_after.iter().map(|said| match &said.after {
@@ -282,7 +290,16 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     for id in &it.calls {
         let edge = &model.edges[*id];
         let (to, policy) = (&model.services[edge.target].name, &model.policies[edge.policy].name);
-        out.raw(3, &format!("- {{ to: {}, policy: {} }}", name(to), name(policy)));
+        let operation = match edge.operation {
+            Operation::Read => String::new(),
+            write @ Operation::Write(_) => {
+                format!(", operation: {}", meant_effect::operation(write))
+            }
+        };
+        out.raw(3, &format!("- {{ to: {}, policy: {}{operation} }}", name(to), name(policy)));
+    }
+    if let Some(idempotency) = &it.idempotency {
+        meant_effect::idempotency(out, idempotency);
     }
     if let Some(overload) = &it.overload {
         out.open(2, "overload");
@@ -296,6 +313,15 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
             out.put(3, "cold", format!("{{ work_factor: {factor}, lasts: {lasts} }}"));
         }
     }
+}
+
+/// Errors on one line.
+fn errors_in_words(errors: Errors) -> String {
+    let of = match errors.of {
+        ErrorsOf::Attempts => "",
+        ErrorsOf::Requests => ", of: requests",
+    };
+    format!("{{ class: {}, share: {}{of} }}", errors.class, errors.share)
 }
 
 fn links(out: &mut Lines, model: &Model) {
@@ -329,8 +355,10 @@ fn triggers(out: &mut Lines, model: &Model) {
             Effect::Slow { service, factor } => (of(service), format!("{{ slow: {factor} }}")),
             Effect::Workers { service, share } => (of(service), format!("{{ workers: {share} }}")),
             Effect::Errors { service, errors } => {
-                let (class, share) = (errors.class, errors.share);
-                (of(service), format!("{{ errors: {{ class: {class}, share: {share} }} }}"))
+                (of(service), format!("{{ errors: {} }}", errors_in_words(errors)))
+            }
+            Effect::LoseReplies { service, share } => {
+                (of(service), format!("{{ lose_replies: {share} }}"))
             }
             Effect::Surge { population, factor } => (
                 format!("clients: {}", name(&model.populations[population].name)),

@@ -10,6 +10,7 @@ use crate::lint::load::LoadClass;
 use crate::lint::load::ServiceLoad;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::EdgeCase;
+use crate::lint::writes::WriteCase;
 use crate::units::Duration;
 
 /// What follows from the model, as comments under it.
@@ -22,6 +23,12 @@ pub(super) fn text(found: &Explanation<'_>) -> String {
     heading(&mut out, "Calls at their worst");
     for call in &found.calls {
         edge(&mut out, call);
+    }
+    if !found.writes.is_empty() {
+        heading(&mut out, "Writes");
+    }
+    for case in &found.writes {
+        line(&mut out, &write(case));
     }
     heading(&mut out, "Policies");
     for case in &found.policies {
@@ -209,6 +216,29 @@ fn edge(out: &mut String, call: &EdgeCase) {
             ),
         );
     }
+}
+
+/// What tells the repetitions of a write.
+fn write(case: &WriteCase) -> String {
+    let WriteCase { caller, target, operation, longest, .. } = case;
+    let longest = match longest.span {
+        Duration::MAX => "for ever".to_owned(),
+        span => format!("for {}", rounded(span)),
+    };
+    let so = match (case.repeated, case.told, case.kept_for) {
+        (false, ..) => "nobody repeats it".to_owned(),
+        (true, true, Some(kept_for)) if case.outlives_key => format!(
+            "its key is forgotten after {kept_for}, while attempts may follow one another {longest}: \
+             a late one takes effect again"
+        ),
+        (true, true, Some(kept_for)) => {
+            format!("a repetition is told by its key, which is kept for {kept_for}")
+        }
+        (true, ..) => "it is repeated, and nothing tells a repetition: where an answer is lost it \
+                       takes effect twice"
+            .to_owned(),
+    };
+    format!("{caller} -> {target} ({operation}): {so}.")
 }
 
 fn policy(out: &mut String, case: &PolicyCase) {

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::measure::outcome::Amplification;
+use crate::measure::outcome::EffectCounts;
 use crate::measure::record::Reason;
 use crate::measure::record::Series;
 use crate::measure::record::Verdicts;
@@ -48,6 +49,19 @@ pub(super) fn amplification(
         after_trigger: ratio(lifted..timeline.end),
         by_reason,
     }
+}
+
+/// What the writes to a service came to, from window `zero` on.
+pub(super) fn effects(series: &Series, service: usize, zero: usize) -> EffectCounts {
+    let windows = series.service(service).skip(zero);
+    let counts = windows.map(|window| EffectCounts {
+        effects: window.effects.into(),
+        duplicates: window.duplicate_effects.into(),
+        duplicated: window.duplicated.into(),
+        replays: window.replays.into(),
+        conflicts: window.conflicts.into(),
+    });
+    counts.sum()
 }
 
 /// `ok` verdicts ÷ offered requests over a stretch, at most 1; `None` when nothing was offered.

@@ -72,12 +72,14 @@ pub(crate) fn model() -> Model {
             calls: Vec::new(),
             overload: None,
             balance: Balance::RoundRobin,
+            idempotency: None,
         }],
         edges: vec![Edge {
             caller: Caller::Population(0),
             target: 0,
             policy: 0,
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
+            operation: Operation::Read,
         }],
         policies: vec![
             Policy::plain("thrice")

@@ -34,6 +34,41 @@ pub struct Amplification {
     pub by_reason: [u64; Reason::COUNT],
 }
 
+/// What the writes to one service came to, from time 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EffectCounts {
+    /// Effects.
+    pub effects: u64,
+    /// Effects beyond the first of a request and a call.
+    pub duplicates: u64,
+    /// Writes (a request and a call) that took effect more than once.
+    pub duplicated: u64,
+    /// Attempts answered from memory.
+    pub replays: u64,
+    /// Attempts that met their own key in progress.
+    pub conflicts: u64,
+}
+
+impl EffectCounts {
+    /// Of the writes that took effect, the share that did so more than once; `None` without any.
+    pub fn duplicated_share(&self) -> Option<f64> {
+        let writes = self.effects - self.duplicates;
+        (writes > 0).then(|| (self.duplicated as f64 / writes as f64).min(1.0))
+    }
+}
+
+impl std::iter::Sum for EffectCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, other| Self {
+            effects: sum.effects + other.effects,
+            duplicates: sum.duplicates + other.duplicates,
+            duplicated: sum.duplicated + other.duplicated,
+            replays: sum.replays + other.replays,
+            conflicts: sum.conflicts + other.conflicts,
+        })
+    }
+}
+
 /// A span of time that may not have ended when the run did.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Survival {
@@ -79,6 +114,8 @@ pub struct RunOutcome {
     pub healthy: bool,
     /// Per service.
     pub amplification: Vec<Amplification>,
+    /// Per service.
+    pub effects: Vec<EffectCounts>,
     /// `ok` verdicts ÷ births not shed, before the first trigger, during, after the last.
     pub goodput_ratio: [Option<f64>; 3],
     /// Of the requests born since the first trigger began and not shed: the share that failed or

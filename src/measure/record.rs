@@ -67,6 +67,16 @@ pub struct ServiceWindow {
     pub replicas_up: u32,
     /// Replicas that crashed in the window.
     pub crashes: u32,
+    /// Effects of writes.
+    pub effects: u32,
+    /// Effects beyond the first of a request and a call.
+    pub duplicate_effects: u32,
+    /// Writes (a request and a call) that took effect for the second time.
+    pub duplicated: u32,
+    /// Attempts answered from memory, their idempotency key being known.
+    pub replays: u32,
+    /// Attempts that met their own key in progress.
+    pub conflicts: u32,
 }
 
 impl ServiceWindow {

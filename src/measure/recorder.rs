@@ -206,6 +206,24 @@ impl Observer for Recorder {
     }
 
     #[inline]
+    fn took_effect(&mut self, _now: SimTime, service: usize, times: u32) {
+        let row = &mut self.services[service];
+        row.effects += 1;
+        row.duplicate_effects += u32::from(times > 1);
+        row.duplicated += u32::from(times == 2);
+    }
+
+    #[inline]
+    fn replayed(&mut self, _now: SimTime, service: usize) {
+        self.services[service].replays += 1;
+    }
+
+    #[inline]
+    fn conflicted(&mut self, _now: SimTime, service: usize) {
+        self.services[service].conflicts += 1;
+    }
+
+    #[inline]
     fn removed(&mut self, _now: SimTime, service: usize, _arrived_at: SimTime) {
         self.services[service].removed += 1;
     }

@@ -326,6 +326,13 @@ impl Policy {
         self.retry.as_ref().map_or(Some(1), |retry| retry.max_attempts)
     }
 
+    /// Can one call make more than one attempt: by a retry, a hedge, or a policy inside?
+    pub fn repeats(&self) -> bool {
+        self.max_attempts() != Some(1)
+            || self.hedge.is_some()
+            || self.inner.as_ref().is_some_and(|inner| inner.repeats())
+    }
+
     /// Where the retry layer stands in the order.
     fn retry_place(&self) -> Option<usize> {
         self.order.iter().position(|layer| *layer == Layer::Retry)

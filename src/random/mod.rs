@@ -74,6 +74,10 @@ pub enum Purpose {
     RetryAfter = 18,
     /// How long a replica is left out.
     Ejection = 19,
+    /// Does a request fail at every attempt?
+    RequestError = 20,
+    /// Is the answer of a handler lost, whatever the network does?
+    AnswerLoss = 21,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

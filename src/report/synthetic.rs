@@ -12,6 +12,7 @@ use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::Band;
 use crate::experiment::result::VariantResult;
 use crate::measure::outcome::Amplification;
+use crate::measure::outcome::EffectCounts;
 use crate::measure::outcome::RunClass;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::outcome::Survival;
@@ -74,6 +75,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
         calls,
         overload: None,
         balance: Balance::RoundRobin,
+        idempotency: None,
     }
 }
 
@@ -102,6 +104,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             target,
             policy: 0,
             link: link.clone(),
+            operation: Operation::Read,
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();
@@ -258,6 +261,7 @@ fn outcome(
                 by_reason: [100, 40, 30, 5, 0],
             })
             .collect(),
+        effects: vec![EffectCounts::default(); services],
         goodput_ratio: [Some(1.0), Some(0.05), Some(if stuck { 0.01 } else { 0.97 })],
         lost_share: Some(if stuck { 0.98 } else { 0.03 }),
         wasted_share: Some(0.5),
@@ -311,6 +315,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
             tau: Some(3_208.0),
         },
         recovery_after_action_s: None,
+        writes: None,
         versus_base: None,
         amplification: names
             .enumerate()

@@ -16,8 +16,8 @@ use crate::report::View;
 use crate::report::files::Output;
 use crate::report::files::safe_name;
 use crate::report::words;
-use crate::scenario::model::Caller;
-use crate::scenario::model::Model;
+
+mod series;
 
 /// A table: names of the columns, then rows.
 struct Table {
@@ -47,8 +47,8 @@ pub fn all(material: &Material<'_>) -> Result<Vec<Output>, ReportError> {
     ];
     for view in material.views() {
         let name = safe_name(view.name());
-        outputs.push(Output::new(format!("series-{name}.csv"), series(&view).encoded()?));
-        outputs.push(Output::new(format!("band-{name}.csv"), band(&view).encoded()?));
+        outputs.push(Output::new(format!("series-{name}.csv"), series::series(&view).encoded()?));
+        outputs.push(Output::new(format!("band-{name}.csv"), series::band(&view).encoded()?));
     }
     Ok(outputs)
 }
@@ -74,6 +74,17 @@ fn services(material: &Material<'_>) -> Vec<String> {
     names
 }
 
+/// The services that any variant writes to.
+fn written(material: &Material<'_>, services: &[String]) -> Vec<String> {
+    let is_written = |name: &&String| {
+        material.views().any(|view| {
+            let id = view.model().services.iter().position(|service| service.name == **name);
+            id.is_some_and(|id| view.model().is_written_to(id))
+        })
+    };
+    services.iter().filter(is_written).cloned().collect()
+}
+
 /// `runs.csv`: one row for each run of each variant.
 fn runs(material: &Material<'_>) -> Table {
     let services = services(material);
@@ -97,15 +108,25 @@ fn runs(material: &Material<'_>) -> Table {
         );
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
     }
+    let written = written(material, &services);
+    for name in &written {
+        let measures = columns("effects duplicate_effects replayed_attempts conflicting_attempts");
+        head.extend(measures.map(|measure| format!("{name}.{measure}")));
+    }
     head.extend(["events".into(), "fingerprint".into()]);
     let rows = material.views().flat_map(|view| {
-        let services = &services;
-        view.result.runs.iter().map(move |run| run_row(&view, run, services))
+        let names = [&services, &written];
+        view.result.runs.iter().map(move |run| run_row(&view, run, names))
     });
     Table { head, rows: rows.collect() }
 }
 
-fn run_row(view: &View<'_>, run: &RunOutcome, services: &[String]) -> Vec<String> {
+fn run_row(
+    view: &View<'_>,
+    run: &RunOutcome,
+    [services, written]: [&Vec<String>; 2],
+) -> Vec<String> {
+    let id_of = |name: &String| view.model().services.iter().position(|it| it.name == *name);
     let control = view.result.controls.iter().find(|twin| twin.replication == run.replication);
     let mut row = vec![
         view.name().to_owned(),
@@ -127,14 +148,21 @@ fn run_row(view: &View<'_>, run: &RunOutcome, services: &[String]) -> Vec<String
     row.extend([verdicts.born, verdicts.ok, verdicts.late, verdicts.open].map(|n| n.to_string()));
     row.extend(verdicts.failed.iter().map(u64::to_string));
     for name in services {
-        let id = view.model().services.iter().position(|service| service.name == *name);
-        match id.and_then(|id| run.amplification.get(id)) {
+        match id_of(name).and_then(|id| run.amplification.get(id)) {
             Some(service) => {
                 row.extend([service.whole, service.peak, service.after_trigger].map(number));
                 row.extend(service.by_reason.iter().map(u64::to_string));
             }
             None => row.extend(std::iter::repeat_n(String::new(), 8)),
         }
+    }
+    for name in written {
+        row.extend(match id_of(name).and_then(|id| run.effects.get(id)) {
+            Some(it) => {
+                [it.effects, it.duplicates, it.replays, it.conflicts].map(|count| count.to_string())
+            }
+            None => Default::default(),
+        });
     }
     row.extend([run.events.to_string(), format!("{:016x}", run.fingerprint)]);
     row
@@ -176,6 +204,12 @@ fn comparison(material: &Material<'_>) -> Table {
             measures.push(format!("{name}.amplification_{measure}"));
         }
     }
+    let written = written(material, &services);
+    for name in &written {
+        for measure in ["duplicate_effects", "duplicated_share", "conflicts"] {
+            measures.push(format!("{name}.{measure}"));
+        }
+    }
     for measure in &measures {
         head.extend([measure.clone(), format!("{measure}_low"), format!("{measure}_high")]);
     }
@@ -202,6 +236,12 @@ fn comparison(material: &Material<'_>) -> Table {
                 [service.whole, service.peak, service.after_trigger]
             }));
         }
+        for name in &written {
+            let found = summary.writes.as_ref().and_then(|writes| writes.service(name));
+            estimates.extend(found.map_or([Estimate::default(); 3], |it| {
+                [it.duplicate_effects, it.duplicated_share, it.conflicts]
+            }));
+        }
         let mut row = vec![
             view.name().to_owned(),
             summary.replications.to_string(),
@@ -212,129 +252,6 @@ fn comparison(material: &Material<'_>) -> Table {
         row
     });
     Table { head, rows: rows.collect() }
-}
-
-/// `band-VARIANT.csv`: goodput over the replications.
-fn band(view: &View<'_>) -> Table {
-    let band = &view.result.band;
-    let head = columns(
-        "time_s arrivals_mean_rps goodput_p10_rps goodput_median_rps \
-         goodput_p90_rps",
-    );
-    let rows = (0..band.start_s.len()).map(|index| {
-        [
-            &band.start_s,
-            &band.arrivals_rps,
-            &band.goodput_low_rps,
-            &band.goodput_median_rps,
-            &band.goodput_high_rps,
-        ]
-        .map(|values| number(values.get(index).copied()))
-        .into()
-    });
-    Table { head: head.collect(), rows: rows.collect() }
-}
-
-/// `series-VARIANT.csv`: the example replication, one row for each window.
-fn series(view: &View<'_>) -> Table {
-    let (model, series) = (view.model(), view.series());
-    let mut head = vec!["time_s".to_owned()];
-    for population in &model.populations {
-        let measures = columns(
-            "born_rps shed_rps ok_rps late_rps failed_rps born_ok_rps \
-             born_lost_rps",
-        );
-        head.extend(measures.map(|measure| format!("{}.{measure}", population.name)));
-    }
-    for service in &model.services {
-        let measures = columns(
-            "attempts_first_rps attempts_retry_after_timeout_rps \
-             attempts_retry_after_refusal_rps attempts_retry_after_error_rps \
-             attempts_hedge_rps \
-             refused_rps completed_ok_rps completed_error_rps removed_rps \
-             busy_workers wasted_workers waiting_attempts present_attempts \
-             replicas_up crashes",
-        );
-        head.extend(measures.map(|measure| format!("{}.{measure}", service.name)));
-    }
-    for edge in edge_names(model) {
-        let measures = columns(
-            "calls_rps rejected_by_breaker_rps rejected_by_bulkhead_rps \
-             rejected_by_throttle_rps denied_by_budget_rps timeouts_rps backing_off_calls \
-             breakers_open breakers",
-        );
-        head.extend(measures.map(|measure| format!("{edge}.{measure}")));
-    }
-    head.push("backlog_attempts".into());
-    let rows = (0..series.windows).map(|index| series_row(view, index));
-    Table { head, rows: rows.collect() }
-}
-
-fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
-    let series = view.series();
-    let seconds = series.window.as_secs_f64();
-    let nanos = series.window.as_nanos() as f64;
-    let rate = |count: u32| number(f64::from(count) / seconds);
-    let mut row = vec![number(series.start_s(index))];
-    for p in entities(&series.populations, series.windows, index) {
-        row.extend([p.born, p.shed, p.ok, p.late, p.failed, p.born_ok, p.born_lost].map(rate));
-    }
-    for s in entities(&series.services, series.windows, index) {
-        row.extend(
-            [
-                s.first,
-                s.retry_after_timeout,
-                s.retry_after_refusal,
-                s.retry_after_error,
-                s.hedge,
-                s.refused,
-                s.completed_ok,
-                s.completed_error,
-                s.removed,
-            ]
-            .map(rate),
-        );
-        row.extend([s.busy_ns, s.wasted_ns].map(|busy| number(busy as f64 / nanos)));
-        row.extend([s.waiting, s.present, s.replicas_up, s.crashes].map(|n| n.to_string()));
-    }
-    for e in entities(&series.edges, series.windows, index) {
-        row.extend(
-            [
-                e.calls,
-                e.rejected_by_breaker,
-                e.rejected_by_bulkhead,
-                e.rejected_by_throttle,
-                e.denied_by_budget,
-                e.timeouts,
-            ]
-            .map(rate),
-        );
-        row.extend([e.backing_off, e.breakers_open, e.breakers].map(|n| n.to_string()));
-    }
-    row.push(series.backlog.get(index).map_or(String::new(), u32::to_string));
-    row
-}
-
-/// The entries of one window in a series of all windows.
-fn entities<T>(all: &[T], windows: usize, index: usize) -> &[T] {
-    let each = all.len() / windows.max(1);
-    all.get(index * each..(index + 1) * each).unwrap_or_default()
-}
-
-/// `web>gateway`, with a number where two edges would share a name.
-fn edge_names(model: &Model) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for edge in &model.edges {
-        let caller = match edge.caller {
-            Caller::Population(id) => &model.populations[id].name,
-            Caller::Service(id) => &model.services[id].name,
-        };
-        let name = format!("{caller}>{}", model.services[edge.target].name);
-        let same =
-            names.iter().filter(|n| **n == name || n.starts_with(&format!("{name}#"))).count();
-        names.push(if same == 0 { name } else { format!("{name}#{}", same + 1) });
-    }
-    names
 }
 
 #[cfg(test)]
@@ -388,7 +305,7 @@ mod tests {
         let mut model = crate::report::synthetic::model(0, 1);
         model.edges.push(model.edges[1].clone());
         model.edges.push(model.edges[1].clone());
-        let names = edge_names(&model);
+        let names = series::edge_names(&model);
         assert_eq!(names[4..], ["gateway>orders#2", "gateway>orders#3"]);
     }
 }

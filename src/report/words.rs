@@ -31,6 +31,9 @@ pub(super) fn trigger(model: &Model, trigger: &Trigger) -> String {
         Effect::Workers { service: id, share } => {
             format!("{} keeps {share} of its workers", service(*id))
         }
+        Effect::LoseReplies { service: id, share } => {
+            format!("{share} of the answers of {} are lost", service(*id))
+        }
         Effect::Restart(id) => format!("{} restarts", service(*id)),
         Effect::Surge { population, factor } => {
             format!("{} ask {}× as often", model.populations[*population].name, number(*factor))

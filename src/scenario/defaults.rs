@@ -8,7 +8,10 @@ use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
+use crate::scenario::model::ErrorsOf;
+use crate::scenario::model::Operation;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::Remembers;
 use crate::scenario::model::WhenFull;
 use crate::units::Duration;
 use crate::units::Share;
@@ -60,6 +63,17 @@ pub const DROP_EXPIRED: bool = false;
 pub const CANCELLATION: Cancellation = Cancellation::None;
 /// What load balancers do unless told otherwise.
 pub const BALANCE: Balance = Balance::RoundRobin;
+
+/// A call asks and changes nothing.
+pub const OPERATION: Operation = Operation::Read;
+/// Luck is drawn anew for each attempt.
+pub const ERRORS_OF: ErrorsOf = ErrorsOf::Attempts;
+/// The shorter of the lives of keys that are usual, 24 h and 48 h.
+pub const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// 409: the first with this key is still being worked on.
+pub const IN_PROGRESS: Class = Class::Rejected;
+/// A failure forgets its key, so that a retry can succeed.
+pub const REMEMBERS: Remembers = Remembers::Success;
 
 /// Nothing adds a delay that nobody wrote down.
 pub const LATENCY: Duration = Duration::ZERO;

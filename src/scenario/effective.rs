@@ -96,7 +96,10 @@ fn expectation(line: &Expectation, scenario: &Scenario) -> Node {
     let within = match line.measure {
         ExpectedMeasure::RecoveredShare(within) => within,
         ExpectedMeasure::RecoveredAfterActionShare(within) => Some(within),
-        ExpectedMeasure::PeakAmplification(id) | ExpectedMeasure::WholeAmplification(id) => {
+        ExpectedMeasure::PeakAmplification(id)
+        | ExpectedMeasure::WholeAmplification(id)
+        | ExpectedMeasure::DuplicateEffects(Some(id))
+        | ExpectedMeasure::Conflicts(Some(id)) => {
             entries.push(entry("service", text(&variant.model.services[id].name)));
             None
         }

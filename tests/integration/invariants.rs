@@ -26,7 +26,11 @@ use stormlab::policy::throttle::rate::WhenEmpty;
 use stormlab::scenario;
 use stormlab::scenario::model::Caller;
 use stormlab::scenario::model::Deed;
+use stormlab::scenario::model::Idempotency;
+use stormlab::scenario::model::MadeOnce;
 use stormlab::scenario::model::Model;
+use stormlab::scenario::model::Operation;
+use stormlab::scenario::model::Remembers;
 use stormlab::stats::histogram::Histogram;
 use stormlab::units::Duration;
 use witness::Both;
@@ -117,6 +121,7 @@ fn check(case: &Case) {
     check_windows(model, &record, &witness);
     check_attempts(model, &record, &witness);
     check_budgets(model, &witness);
+    check_effects(model, &record, &witness);
     check_latencies(&record.latency_ok);
     check_latencies(&record.latency_failed);
 }
@@ -315,6 +320,46 @@ fn check_budgets(model: &Model, witness: &Witness) {
             _ => continue,
         };
         assert!(retries * 1_000 <= most, "policy {id}: {retries} retries, {most} thousandths");
+    }
+}
+
+/// Effects are of writes, a second one follows a first, and a key that is always the same and never
+/// forgotten lets no second one through.
+fn check_effects(model: &Model, record: &RunRecord, witness: &Witness) {
+    for (id, service) in model.services.iter().enumerate() {
+        let told = &witness.services[id];
+        let sum = |of: fn(&stormlab::measure::record::ServiceWindow) -> u32| {
+            record.series.service(id).map(|window| u64::from(of(window))).sum::<u64>()
+        };
+        let (first, all): (u64, u64) =
+            (told.effects.get(&1).copied().unwrap_or(0), told.effects.values().sum());
+        assert_eq!(sum(|window| window.effects), all);
+        assert_eq!(sum(|window| window.duplicate_effects), all - first);
+        assert_eq!(sum(|window| window.duplicated), *told.effects.get(&2).unwrap_or(&0));
+        assert_eq!(sum(|window| window.replays), told.replays);
+        assert_eq!(sum(|window| window.conflicts), told.conflicts);
+        let counts: Vec<_> = told.effects.values().rev().collect();
+        assert!(counts.is_sorted(), "service {id}: {:?}", told.effects);
+        assert!(told.effects.keys().copied().eq(1..=told.effects.len() as u32), "service {id}");
+        assert!(told.replays + told.conflicts <= told.answered);
+        assert!(service.idempotency.is_some() || told.replays + told.conflicts == 0);
+        let operations =
+            || model.edges.iter().filter(|edge| edge.target == id).map(|edge| edge.operation);
+        let keyed = |operation: Operation| {
+            let made = MadeOnce::Request;
+            operation == Operation::Read || operation == Operation::Write(Some(made))
+        };
+        assert!(operations().any(Operation::writes) || all == 0);
+        const DAY: Duration = Duration::from_secs(86_400);
+        // A failure below forgets the key of a handler that has taken effect.
+        let keeps = |it: &Idempotency| {
+            it.kept_for == DAY
+                && it.lasts == DAY
+                && (service.calls.is_empty() || it.remembers == Remembers::Answers)
+        };
+        if operations().all(keyed) && service.idempotency.as_ref().is_some_and(keeps) {
+            assert_eq!(all, first, "service {id}");
+        }
     }
 }
 

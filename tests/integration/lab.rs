@@ -214,6 +214,19 @@ impl Observer for Diary {
         self.at_service(now, service, if ok { "answered ok" } else { "answered error" });
     }
 
+    fn took_effect(&mut self, now: SimTime, service: usize, times: u32) {
+        let which = if times == 1 { "first" } else { "duplicate" };
+        self.at_service(now, service, format!("effect {which}"));
+    }
+
+    fn replayed(&mut self, now: SimTime, service: usize) {
+        self.at_service(now, service, "replayed");
+    }
+
+    fn conflicted(&mut self, now: SimTime, service: usize) {
+        self.at_service(now, service, "conflict");
+    }
+
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
         self.at_service(now, service, format!("removed after {}", now.since(arrived_at)));
     }

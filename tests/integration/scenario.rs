@@ -11,6 +11,7 @@ mod inner;
 mod meaning;
 mod mistakes;
 mod strangers;
+mod writes;
 
 use stormlab::scenario;
 use stormlab::scenario::diagnostic::Diagnostic;

@@ -233,3 +233,54 @@ fn nothing_is_decided_on_runs_that_were_cut_short() {
     assert_eq!(judged.because, "interrupted after 40 of 60 runs");
     assert!(judged.measured.estimate.is_some(), "what was seen is shown all the same");
 }
+
+/// Forty runs with 10 to 14 effects each, the first of which is the only one of its write.
+#[test]
+fn writes_are_judged_by_their_mean_over_the_runs() {
+    use crate::scenario::model::Operation;
+    let judged = |operation: Operation, expect: Vec<(ExpectedMeasure, Comparison)>| {
+        let mut model = model();
+        model.edges[0].operation = operation;
+        let mut scenario = fixture::scenario(vec![("base", model)]);
+        let line = |(measure, comparison)| Expectation {
+            variant: 0,
+            measure,
+            comparison,
+            line: 1,
+            text: String::new(),
+        };
+        scenario.expect = expect.into_iter().map(line).collect();
+        let plan = Plan { replications: Some(40), ..Plan::everything(&scenario) };
+        let simulate = |model: &Model, _: u64, replication: u32, _: &AtomicBool| {
+            let mut record = calm(model, replication);
+            let last = record.series.services.last_mut().unwrap();
+            last.effects = 10 + replication % 5;
+            last.duplicate_effects = last.effects - 1;
+            last.duplicated = 1;
+            last.conflicts = 3;
+            Ok(record)
+        };
+        let runs = run_with(&scenario, &plan, &Silent, &AtomicBool::new(false), &simulate).unwrap();
+        let summary = summarise(&scenario, &runs);
+        (check(&scenario, &summary, &runs), summary)
+    };
+    let duplicates = ExpectedMeasure::DuplicateEffects;
+    let (found, summary) = judged(
+        Operation::Write(None),
+        vec![
+            (duplicates(None), Comparison::AtLeast(10.0)),
+            (duplicates(Some(0)), Comparison::AtMost(10.0)),
+            (duplicates(Some(0)), Comparison::AtMost(11.0)),
+            (ExpectedMeasure::Conflicts(Some(0)), Comparison::AtMost(3.0)),
+        ],
+    );
+    assert_eq!(found[0].measured.estimate, Some(11.0)); // The mean of 9 to 13.
+    let decisions: Vec<_> = found.iter().map(|it| it.decision).collect();
+    use Decision::{Fail, Pass, Undecided};
+    assert_eq!(decisions, [Pass, Fail, Undecided, Pass]);
+    let writes = summary.variants[0].1.writes.clone().unwrap();
+    assert_eq!(writes.all, writes.services[0].1);
+    assert_eq!(writes.all.duplicated_share.estimate, Some(1.0));
+    let (found, _) = judged(Operation::Read, vec![(duplicates(None), Comparison::AtMost(1e9))]);
+    assert_eq!(found[0].decision, Undecided, "nothing is written");
+}

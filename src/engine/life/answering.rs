@@ -15,7 +15,6 @@ use crate::engine::plan::EdgePlan;
 use crate::engine::server::Offer;
 use crate::policy::outcome::Class;
 use crate::random::Purpose;
-use crate::scenario::model::Errors;
 use crate::scenario::model::Service;
 use crate::scenario::model::WhenFull;
 use crate::units::Draw;
@@ -122,6 +121,7 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     fn work(&mut self, slot: u32, service: usize) {
         let now = self.calendar.now();
+        let is_new = !self.effects.on || self.is_new(slot, service);
         let server = &mut self.servers[service];
         let attempt = &mut self.attempts[slot];
         let work = &server.settings.work;
@@ -134,6 +134,7 @@ impl<'p, O: Observer> Life<'p, O> {
         };
         let factor = server.work_factor(now, u32::from(attempt.replica));
         let span = if factor == 1.0 { span } else { span.scale(factor) };
+        let span = if is_new { span } else { Duration::ZERO };
         server.count_wait(now, attempt.arrived_at);
         self.observer.started(now, service, attempt.arrived_at);
         attempt.stage = Stage::Working;
@@ -205,8 +206,16 @@ impl<'p, O: Observer> Life<'p, O> {
         let settings = self.service(service);
         let wasted = !self.is_awaited(slot);
         self.observer.worked(now, service, now.since(attempt.started_at()), wasted);
-        if let Some(class) = self.error(settings, service, &attempt) {
+        if self.effects.on
+            && let Some(outcome) = self.known_answer(slot, service)
+        {
+            return self.answer(slot, service, true, outcome);
+        }
+        if let Some(class) = self.error(settings, service, slot) {
             return self.answer(slot, service, true, Err(class));
+        }
+        if self.effects.on {
+            self.take_effect(slot, service);
         }
         if settings.calls.is_empty() {
             return self.answer(slot, service, true, Ok(()));
@@ -220,21 +229,21 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Does the work end in an error, of the service's own or of a trigger?
     #[inline(always)]
-    fn error(&self, settings: &Service, service: usize, attempt: &Attempt) -> Option<Class> {
-        let (key, replica) = (attempt.key, u32::from(attempt.replica));
-        let happens =
-            |errors: &Errors, draw: Draw| errors.share.happens(draw).then_some(errors.class);
+    fn error(&self, settings: &Service, service: usize, slot: u32) -> Option<Class> {
+        let replica = u32::from(self.attempts[slot].replica);
         if let Some(errors) = &settings.errors
-            && let Some(class) = happens(errors, self.rare_draw(Purpose::ServiceError, key, 0))
+            && self.strikes(errors, slot, service, 0, (Purpose::ServiceError, 0))
         {
-            return Some(class);
+            return Some(errors.class);
         }
         let triggered = self.servers[service].errors.iter().zip(0..);
         triggered
-            .filter(|((_, replicas), _)| replica < *replicas)
-            .filter_map(|((errors, _), nth)| {
-                happens(errors, self.rare_draw(Purpose::TriggerError, key, nth))
+            .filter(|(it, _)| replica < it.replicas)
+            .filter(|(it, nth)| {
+                let which = 1 + it.trigger;
+                self.strikes(&it.errors, slot, service, which, (Purpose::TriggerError, *nth))
             })
+            .map(|(it, _)| it.errors.class)
             .next()
     }
 
@@ -267,6 +276,9 @@ impl<'p, O: Observer> Life<'p, O> {
     fn answer(&mut self, slot: u32, service: usize, with_worker: bool, outcome: Result<(), Class>) {
         let now = self.calendar.now();
         let attempt = self.attempts[slot];
+        if self.effects.on {
+            self.store_answer(slot, service, outcome);
+        }
         let server = &mut self.servers[service];
         server.audit.answered += 1;
         server.count_stay(now, attempt.arrived_at);
@@ -277,6 +289,9 @@ impl<'p, O: Observer> Life<'p, O> {
             self.take_next(service, replica);
         } else {
             server.leave(now, replica);
+        }
+        if !self.effects.losing.is_empty() && self.answer_is_lost(service, attempt.key) {
+            return self.forget(slot);
         }
         self.reply_last(slot, attempt, outcome);
     }
@@ -363,6 +378,9 @@ impl<'p, O: Observer> Life<'p, O> {
 
     #[inline(always)]
     pub(super) fn release_attempt(&mut self, slot: u32) {
+        if self.effects.on {
+            self.effects.end_attempt(slot);
+        }
         self.attempts[slot].stage = Stage::Over;
         self.attempts.free(slot);
     }

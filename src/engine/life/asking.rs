@@ -225,6 +225,9 @@ impl<'p, O: Observer> Life<'p, O> {
         if self.has_deadlines {
             keep_beside(&mut self.deadlines, slot, deadline);
         }
+        if self.effects.on {
+            self.keep_sent(slot, &attempt);
+        }
         self.calls[attempt.caller].attempt = slot;
         slot
     }

@@ -78,6 +78,9 @@ impl<O: Observer> Life<'_, O> {
             let deadline = self.deadline_of_newborn(population);
             keep_beside(&mut self.request_deadlines, slot, deadline);
         }
+        if self.effects.on {
+            self.effects.open(slot, key);
+        }
         self.call(Parent::request(slot), edge, call_key(key, 0));
     }
 
@@ -86,6 +89,9 @@ impl<O: Observer> Life<'_, O> {
         let now = self.calendar.now();
         let request = self.requests[slot];
         self.requests.free(slot);
+        if self.effects.on {
+            self.effects.end_request(slot);
+        }
         self.audit.ended += 1;
         let population = request.population as usize;
         let verdict = match outcome {

@@ -23,6 +23,7 @@ impl<O: Observer> Life<'_, O> {
             calendar: self.calendar.counts(),
             pending: self.calendar.pending() as u64,
             retry_places: self.retry_places(),
+            ledgers: self.effects.laws(self.requests.len() + self.attempts.len()),
             ..Left::default()
         };
         left.places = self.places();

@@ -4,6 +4,8 @@ use crate::engine::life::Life;
 use crate::engine::life::breaking::opening;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Observer;
+use crate::engine::server::TriggeredErrors;
+use crate::engine::server::remove_one;
 use crate::engine::trigger::Control;
 use crate::policy::breaker::BreakerState;
 use crate::policy::outcome::Class;
@@ -46,9 +48,11 @@ impl<O: Observer> Life<'_, O> {
                 self.servers[service].slow_down(factor, struck);
             }
             Effect::Errors { service, errors } => {
-                let struck = self.struck(index, service);
-                self.servers[service].errors.push((errors, struck));
+                let replicas = self.struck(index, service);
+                let struck = TriggeredErrors { trigger: index as u32, errors, replicas };
+                self.servers[service].errors.push(struck);
             }
+            Effect::LoseReplies { service, share } => self.effects.losing.push((service, share)),
             Effect::Workers { service, share } => {
                 self.servers[service].take_workers(share.get());
             }
@@ -76,8 +80,12 @@ impl<O: Observer> Life<'_, O> {
                 self.servers[service].speed_up(factor, struck);
             }
             Effect::Errors { service, errors } => {
-                let struck = self.struck(index, service);
-                self.servers[service].end_errors(errors, struck);
+                let replicas = self.struck(index, service);
+                let struck = TriggeredErrors { trigger: index as u32, errors, replicas };
+                remove_one(&mut self.servers[service].errors, &struck);
+            }
+            Effect::LoseReplies { service, share } => {
+                remove_one(&mut self.effects.losing, &(service, share));
             }
             Effect::Workers { service, share } => {
                 self.servers[service].give_workers_back(share.get());

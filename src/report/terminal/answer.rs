@@ -30,6 +30,7 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         let aside = if base.sheds() { " (shed ones aside)" } else { "" };
         sentences.push(format!("{which}{aside}, {} were lost.{wasted}", percent(lost)));
     }
+    sentences.extend(writes(base));
     for view in views {
         sentences.extend(after_action(view));
     }
@@ -154,6 +155,23 @@ fn mean_time(view: &View<'_>, mean: f64, tau: f64) -> String {
     let cut = seconds(tau);
     let until = if cut == text { "there".into() } else { cut };
     format!("at least {text} ({which} counted up to {until})")
+}
+
+/// What writes came to, where there are any.
+fn writes(view: &View<'_>) -> Option<String> {
+    let found = &view.summary.writes.as_ref()?.all;
+    let (share, duplicates) = (found.duplicated_share.estimate?, found.duplicate_effects.estimate?);
+    let each = if share > 0.0 {
+        let of = number(duplicates);
+        format!("{} took effect more than once ({of} duplicate effects in a run)", percent(share))
+    } else {
+        "none took effect more than once".to_owned()
+    };
+    let conflicts = found.conflicts.estimate.filter(|conflicts| *conflicts > 0.0);
+    let met = conflicts.map_or(String::new(), |conflicts| {
+        format!("; {} attempts in a run met their own key in progress", number(conflicts))
+    });
+    Some(format!("Of the writes, {each}{met}."))
 }
 
 /// How long recovery takes after people act, of the runs that they found down.

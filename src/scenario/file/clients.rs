@@ -5,8 +5,10 @@ use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::distribution;
+use crate::scenario::file::effects::read_operation;
 use crate::scenario::file::reference;
 use crate::scenario::model::Burst;
+use crate::scenario::model::Operation;
 use crate::scenario::model::Process;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -30,6 +32,7 @@ pub(in crate::scenario) struct WrittenClients {
     pub(in crate::scenario) calls: Option<Spanned<String>>,
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) deadline: Option<Spanned<Duration>>,
+    pub(in crate::scenario) operation: Option<Spanned<Operation>>,
 }
 
 /// When they ask, as written: moments count from the end of the warm-up.
@@ -71,8 +74,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenClient
     let calls = fields.need("calls", "name the service its requests go to", problems, reference);
     let policy = fields.get("policy", problems, reference);
     let deadline = fields.get("deadline", problems, reader::positive_span);
+    let operation = fields.get("operation", problems, read_operation);
     fields.close(problems);
-    Some(WrittenClients { population, arrivals, calls, policy, deadline })
+    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation })
 }
 
 fn read_users(node: &Node, problems: &mut Problems) -> Option<WrittenArrivals> {

@@ -17,7 +17,8 @@ use crate::scenario::reader::names;
 use crate::units::Duration;
 use crate::units::Share;
 
-const EFFECTS: [&str; 7] = ["refuse", "hang", "restart", "slow", "errors", "workers", "surge"];
+const EFFECTS: [&str; 8] =
+    ["refuse", "hang", "restart", "slow", "errors", "workers", "surge", "lose_replies"];
 
 /// A trigger as written.
 #[derive(Clone, Debug)]
@@ -40,6 +41,7 @@ pub(in crate::scenario) enum WrittenEffect {
     Slow(f64),
     Errors(Errors),
     Workers(Share),
+    LoseReplies(Share),
     Surge(f64),
 }
 
@@ -90,8 +92,8 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         problems.push_with(
             node.place,
             format!("`{text}` needs a value"),
-            "as `{ slow: 4 }`, `{ workers: 50% }`, `{ surge: 3 }` or `{ errors: { class: internal, \
-             share: 30% } }`",
+            "as `{ slow: 4 }`, `{ workers: 50% }`, `{ surge: 3 }`, `{ lose_replies: 10% }` or \
+             `{ errors: { class: internal, share: 30% } }`",
         );
         return None;
     }
@@ -115,6 +117,7 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         "slow" => reader::real(1.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Slow),
         "errors" => read_errors(it, problems).map(WrittenEffect::Errors),
         "workers" => reader::share(it, problems).map(WrittenEffect::Workers),
+        "lose_replies" => reader::share(it, problems).map(WrittenEffect::LoseReplies),
         "surge" => reader::real(0.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Surge),
         word @ ("refuse" | "hang" | "restart") => {
             problems.push_with(

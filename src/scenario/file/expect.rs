@@ -51,6 +51,8 @@ pub(in crate::scenario) enum WrittenMeasure {
     WholeAmplification,
     GoodputRatio(Phase),
     LostShare,
+    DuplicateEffects,
+    Conflicts,
     Finding(String),
 }
 
@@ -62,7 +64,7 @@ enum Kind {
     Number,
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 12] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 14] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -75,6 +77,8 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 12] = [
     ("goodput_ratio_during", WrittenMeasure::GoodputRatio(Phase::During), Kind::Share),
     ("goodput_ratio_after", WrittenMeasure::GoodputRatio(Phase::After), Kind::Share),
     ("lost_share", WrittenMeasure::LostShare, Kind::Share),
+    ("duplicate_effects", WrittenMeasure::DuplicateEffects, Kind::Number),
+    ("conflicts", WrittenMeasure::Conflicts, Kind::Number),
 ];
 
 /// Reads the list; a line with several measures is several expectations.

@@ -10,6 +10,7 @@ mod budgets;
 mod clients;
 mod distribution;
 mod disturbances;
+mod effects;
 mod ejections;
 mod expect;
 mod hedges;

@@ -9,6 +9,8 @@ use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::Named;
 use crate::scenario::file::distribution;
+use crate::scenario::file::effects::read_idempotency;
+use crate::scenario::file::effects::read_operation;
 use crate::scenario::file::hints::read_retry_after;
 use crate::scenario::file::items;
 use crate::scenario::file::reference;
@@ -17,6 +19,9 @@ use crate::scenario::model::Cancellation;
 use crate::scenario::model::Cold;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Errors;
+use crate::scenario::model::ErrorsOf;
+use crate::scenario::model::Idempotency;
+use crate::scenario::model::Operation;
 use crate::scenario::model::Overload;
 use crate::scenario::model::Queue;
 use crate::scenario::model::QueueOrder;
@@ -43,6 +48,8 @@ const ORDERS: [(&str, QueueOrder); 3] = [
     ("lifo", QueueOrder::Lifo),
     ("adaptive_lifo", QueueOrder::AdaptiveLifo),
 ];
+const ERRORS_OF: [(&str, ErrorsOf); 2] =
+    [("attempts", ErrorsOf::Attempts), ("requests", ErrorsOf::Requests)];
 const WHEN_FULL: [(&str, WhenFull); 2] = [("reply", WhenFull::Reply), ("drop", WhenFull::Drop)];
 
 /// A service as written.
@@ -59,6 +66,7 @@ pub(in crate::scenario) struct WrittenService {
     pub(in crate::scenario) calls: Vec<WrittenCall>,
     pub(in crate::scenario) overload: Option<Overload>,
     pub(in crate::scenario) balance: Option<Spanned<Balance>>,
+    pub(in crate::scenario) idempotency: Option<Idempotency>,
 }
 
 /// A call of a handler as written.
@@ -66,6 +74,7 @@ pub(in crate::scenario) struct WrittenService {
 pub(in crate::scenario) struct WrittenCall {
     pub(in crate::scenario) to: Option<Spanned<String>>,
     pub(in crate::scenario) policy: Option<Spanned<String>>,
+    pub(in crate::scenario) operation: Option<Spanned<Operation>>,
     pub(in crate::scenario) place: Place,
 }
 
@@ -106,6 +115,7 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenServic
             .unwrap_or_default(),
         overload: fields.take("overload").and_then(|node| read_overload(node, problems)),
         balance: fields.get("balance", problems, reader::word(&BALANCES)),
+        idempotency: fields.take("idempotency").and_then(|node| read_idempotency(node, problems)),
     };
     fields.close(problems);
     Some(service)
@@ -149,24 +159,30 @@ fn read_codel(node: &Node, problems: &mut Problems) -> Option<CoDelConfig> {
     Some(config)
 }
 
-/// `{ class: internal, share: 30% }`.
+/// `{ class: internal, share: 30%, of: requests }`.
 pub(super) fn read_errors(node: &Node, problems: &mut Problems) -> Option<Errors> {
     let mut fields = Fields::open(node, "`errors`", problems)?;
-    let class = fields.need("class", "what the caller hears, as `internal`", problems, |n, p| {
-        let class = class(n, p)?;
-        if class.is_local() {
-            p.push_with(
-                n.place,
-                format!("`{class}` is made by a caller's policy, not by a service"),
-                "name what the service answers, as `internal`, `unavailable` or `overloaded`",
-            );
-            return None;
-        }
-        Some(class)
-    });
+    let help = "what the caller hears, as `internal`";
+    let class = fields.need("class", help, problems, answered_class);
     let share = fields.need("share", "how many end so, as `30%`", problems, reader::share);
+    let of = fields.get("of", problems, reader::word(&ERRORS_OF));
     fields.close(problems);
-    Some(Errors { class: class?.value, share: share?.value })
+    let of = of.map_or(defaults::ERRORS_OF, |of| of.value);
+    Some(Errors { class: class?.value, share: share?.value, of })
+}
+
+/// A failure class that a service can answer with.
+pub(super) fn answered_class(node: &Node, problems: &mut Problems) -> Option<Class> {
+    let class = class(node, problems)?;
+    if class.is_local() {
+        problems.push_with(
+            node.place,
+            format!("`{class}` is made by a caller's policy, not by a service"),
+            "name what the service answers, as `internal`, `unavailable` or `overloaded`",
+        );
+        return None;
+    }
+    Some(class)
 }
 
 /// A failure class by name.
@@ -184,8 +200,9 @@ fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
         reference,
     );
     let policy = fields.get("policy", problems, reference);
+    let operation = fields.get("operation", problems, read_operation);
     fields.close(problems);
-    Some(WrittenCall { to, policy, place: node.place })
+    Some(WrittenCall { to, policy, operation, place: node.place })
 }
 
 fn read_overload(node: &Node, problems: &mut Problems) -> Option<Overload> {

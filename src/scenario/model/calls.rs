@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::random::Distribution;
+use crate::scenario::model::Operation;
 use crate::scenario::model::PolicyId;
 use crate::scenario::model::PopulationId;
 use crate::scenario::model::ServiceId;
@@ -29,6 +30,8 @@ pub struct Edge {
     pub policy: PolicyId,
     /// The network between them.
     pub link: Link,
+    /// What its attempts do at the service.
+    pub operation: Operation,
 }
 
 /// The network between a caller and a service; the same both ways.

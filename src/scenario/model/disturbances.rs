@@ -63,6 +63,14 @@ pub enum Effect {
         /// The share that is left.
         share: Share,
     },
+    /// A share of the answers that a service's handlers give is lost on the way, after the effect;
+    /// whoever waits for them hears nothing.
+    LoseReplies {
+        /// Where.
+        service: ServiceId,
+        /// How many of them.
+        share: Share,
+    },
     /// Every replica loses what is inside (`connection_lost`), refuses for the length of the
     /// trigger and comes back cold, if the service has `overload.cold`.
     Restart(ServiceId),

@@ -44,6 +44,10 @@ pub enum ExpectedMeasure {
     GoodputRatio(Phase),
     /// The share of requests born between trigger and recovery horizon that failed.
     LostShare,
+    /// Effects beyond the first of a request and a call, per run; of one service or of all.
+    DuplicateEffects(Option<ServiceId>),
+    /// Repetitions of a key in progress, per run; of one service or of all.
+    Conflicts(Option<ServiceId>),
     /// The finding, by name.
     Finding(String),
 }

@@ -6,6 +6,7 @@
 mod calls;
 mod clients;
 mod disturbances;
+mod effects;
 mod expectations;
 mod run;
 mod services;
@@ -23,6 +24,10 @@ pub use disturbances::Action;
 pub use disturbances::Deed;
 pub use disturbances::Effect;
 pub use disturbances::Trigger;
+pub use effects::Idempotency;
+pub use effects::MadeOnce;
+pub use effects::Operation;
+pub use effects::Remembers;
 pub use expectations::Comparison;
 pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
@@ -34,6 +39,7 @@ pub use services::Balance;
 pub use services::Cancellation;
 pub use services::Cold;
 pub use services::Errors;
+pub use services::ErrorsOf;
 pub use services::Overload;
 pub use services::Queue;
 pub use services::QueueOrder;
@@ -131,6 +137,11 @@ impl Model {
     pub fn healthy_rate(&self, population: PopulationId) -> f64 {
         let until = self.trigger_span().map_or(self.run.horizon, |(start, _)| start);
         self.populations[population].mean_rate(self.run.warm_up, until)
+    }
+
+    /// Does any call have an effect at the service?
+    pub fn is_written_to(&self, service: ServiceId) -> bool {
+        self.edges.iter().any(|edge| edge.target == service && edge.operation.writes())
     }
 
     /// The policy of an edge.

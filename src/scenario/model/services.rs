@@ -7,6 +7,7 @@ use crate::policy::outcome::ClassSet;
 use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
+use crate::scenario::model::Idempotency;
 use crate::units::Duration;
 use crate::units::Share;
 
@@ -37,6 +38,8 @@ pub struct Service {
     pub overload: Option<Overload>,
     /// How attempts are spread over replicas.
     pub balance: Balance,
+    /// What it remembers of idempotency keys; `None`: it does not know them.
+    pub idempotency: Option<Idempotency>,
 }
 
 impl Service {
@@ -115,6 +118,19 @@ pub struct Errors {
     pub class: Class,
     /// How many of them.
     pub share: Share,
+    /// Of what it is a share.
+    pub of: ErrorsOf,
+}
+
+/// Of what errors are a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorsOf {
+    /// Each attempt is drawn for anew.
+    #[default]
+    Attempts,
+    /// Each request of a user is drawn for once: it fails at every attempt, or at none.
+    Requests,
 }
 
 /// What a service tells a caller about when to come again.

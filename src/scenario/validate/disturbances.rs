@@ -88,6 +88,7 @@ fn meant_trigger(
             WrittenEffect::Slow(factor) => Effect::Slow { service, factor },
             WrittenEffect::Errors(errors) => Effect::Errors { service, errors },
             WrittenEffect::Workers(share) => Effect::Workers { service, share },
+            WrittenEffect::LoseReplies(share) => Effect::LoseReplies { service, share },
             WrittenEffect::Surge(_) => unreachable!("a surge has been dealt with"),
         }
     };

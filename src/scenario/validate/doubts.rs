@@ -21,6 +21,7 @@ use crate::scenario::model::Model;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts_effects::of_writes;
 use crate::scenario::validate::ejections;
 use crate::units::Share;
 
@@ -100,6 +101,19 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
         }
     }
     ejections::doubts(model, tree, doubts);
+    for trigger in &model.triggers {
+        if let Effect::LoseReplies { service: id, .. } = trigger.effect
+            && let Some(caller) = patient_caller(model, id)
+        {
+            let name = &model.services[id].name;
+            let problem = format!(
+                "answers of {} are lost, and {caller} waits for one for ever",
+                quoted(name)
+            );
+            doubts.push_with(trigger_place(tree, "lose_replies", name), problem, PATIENCE_HELP);
+        }
+    }
+    of_writes(model, tree, doubts);
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
         if let Some(retry) = &policy.retry
@@ -258,7 +272,7 @@ fn link_place(tree: &Node, caller: &str, target: &str) -> Place {
 fn trigger_place(tree: &Node, effect: &str, service: &str) -> Place {
     let items = tree.get("triggers").map(Node::items).unwrap_or_default();
     let is_it = |node: &&Node| {
-        node.get("effect").is_some_and(|it| it.is_text(effect))
+        node.get("effect").is_some_and(|it| it.is_text(effect) || it.get(effect).is_some())
             && node.get("service").is_some_and(|it| it.is_text(service))
     };
     place(items.iter().find(is_it), &["effect"])

@@ -45,8 +45,11 @@ fn meant(
         written.measure,
         WrittenMeasure::PeakAmplification | WrittenMeasure::WholeAmplification
     );
-    let service = match (&written.service, needs_service) {
-        (None, true) => {
+    let may_name_one =
+        matches!(written.measure, WrittenMeasure::DuplicateEffects | WrittenMeasure::Conflicts);
+    let names_service = needs_service || may_name_one;
+    let service = match (&written.service, names_service) {
+        (None, true) if needs_service => {
             problems.push_with(
                 written.place,
                 "amplification is that of one service",
@@ -65,6 +68,7 @@ fn meant(
         }
         _ => 0,
     };
+    let one = written.service.as_ref().map(|_| service);
     let within = written.within.map(|within| within.value);
     let measure = match &written.measure {
         WrittenMeasure::StuckShare => ExpectedMeasure::StuckShare,
@@ -86,11 +90,13 @@ fn meant(
         WrittenMeasure::WholeAmplification => ExpectedMeasure::WholeAmplification(service),
         WrittenMeasure::GoodputRatio(phase) => ExpectedMeasure::GoodputRatio(*phase),
         WrittenMeasure::LostShare => ExpectedMeasure::LostShare,
+        WrittenMeasure::DuplicateEffects => ExpectedMeasure::DuplicateEffects(one),
+        WrittenMeasure::Conflicts => ExpectedMeasure::Conflicts(one),
         WrittenMeasure::Finding(name) => ExpectedMeasure::Finding(name.clone()),
     };
     Some(Expectation {
         variant,
-        text: text(written, needs_service, within),
+        text: text(written, names_service, within),
         measure,
         comparison: written.comparison,
         line: source.line_of(written.place.start),
@@ -98,10 +104,10 @@ fn meant(
 }
 
 /// The expectation in words: `peak_amplification of database >= 10`.
-fn text(written: &WrittenExpectation, needs_service: bool, within: Option<Duration>) -> String {
+fn text(written: &WrittenExpectation, names_service: bool, within: Option<Duration>) -> String {
     let (key, bound) = written.text.split_once(' ').unwrap_or((&written.text, ""));
     let mut text = key.to_owned();
-    if let (true, Some(service)) = (needs_service, &written.service) {
+    if let (true, Some(service)) = (names_service, &written.service) {
         text += &format!(" of {}", service.value);
     }
     let timed = matches!(

@@ -20,6 +20,7 @@ use crate::scenario::model::Caller;
 use crate::scenario::model::Edge;
 use crate::scenario::model::Link;
 use crate::scenario::model::OpenArrivals;
+use crate::scenario::model::Operation;
 use crate::scenario::model::Population;
 use crate::scenario::model::Queue;
 use crate::scenario::model::RateSegment;
@@ -52,6 +53,7 @@ pub(super) struct Found {
     pub(super) caller: Caller,
     pub(super) target: usize,
     pub(super) policy: usize,
+    pub(super) operation: Operation,
     pub(super) place: Place,
 }
 
@@ -77,6 +79,7 @@ pub(super) fn system(
     let mut resolve = |caller,
                        to: Option<&Spanned<String>>,
                        policy: Option<&Spanned<String>>,
+                       operation: Option<Spanned<Operation>>,
                        place,
                        problems: &mut Problems| {
         let target = to.and_then(|to| names.services.find(to, problems));
@@ -88,12 +91,14 @@ pub(super) fn system(
         if policy == Some(nothing) && policies.len() == nothing {
             policies.push(no_policy());
         }
-        Some(Found { caller, target: target?, policy: policy?, place })
+        let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
+        Some(Found { caller, target: target?, policy: policy?, operation, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
         let (calls, policy) = (client.it.calls.as_ref(), client.it.policy.as_ref());
-        found.push(resolve(Caller::Population(i), calls, policy, client.name.place, problems));
+        let (caller, place) = (Caller::Population(i), client.name.place);
+        found.push(resolve(caller, calls, policy, client.it.operation, place, problems));
     }
     let mut calls = Vec::new();
     for (i, service) in written.services.iter().enumerate() {
@@ -101,7 +106,7 @@ pub(super) fn system(
         for call in &service.it.calls {
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
-            found.push(resolve(Caller::Service(i), to, policy, place, problems));
+            found.push(resolve(Caller::Service(i), to, policy, call.operation, place, problems));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
     }
@@ -150,6 +155,7 @@ pub(super) fn system(
                 calls,
                 overload: service.overload,
                 balance: service.balance.map_or(defaults::BALANCE, |balance| balance.value),
+                idempotency: service.idempotency,
             })
         })
         .collect();
@@ -165,6 +171,7 @@ pub(super) fn system(
             caller: found.caller,
             target: found.target,
             policy: found.policy,
+            operation: found.operation,
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

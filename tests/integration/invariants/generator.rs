@@ -6,6 +6,7 @@
 
 mod backoffs;
 mod breakers;
+mod effects;
 mod nesting;
 mod policies;
 mod strategies;
@@ -17,6 +18,7 @@ use stormlab::policy::outcome::Class;
 use stormlab::scenario::model::Arrivals;
 use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Errors;
+use stormlab::scenario::model::ErrorsOf;
 use stormlab::scenario::model::Model;
 use stormlab::scenario::model::Trigger;
 use stormlab::units::Duration;
@@ -266,7 +268,8 @@ fn client(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     if tape.rarely(2) {
         let _ = write!(text, ", deadline: {}", tape.pick(&["1s", "200ms", "3s", "100ms"]));
     }
-    let _ = writeln!(text, ", policy: p{} }}", tape.up_to(POLICIES - 1));
+    let operation = effects::operation(tape);
+    let _ = writeln!(text, ", policy: p{}{operation} }}", tape.up_to(POLICIES - 1));
 }
 
 const PER: [&str; 6] =
@@ -296,7 +299,7 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     if tape.rarely(2) {
         let _ = write!(
             text,
-            ", errors: {{ class: {}, share: {}% }}",
+            ", errors: {{ class: {}, share: {}%{} }}",
             tape.pick(&[
                 "unavailable",
                 "internal",
@@ -305,9 +308,11 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
                 "rate_limited",
                 "fatal"
             ]),
-            tape.pick(&[10, 50, 100])
+            tape.pick(&[10, 50, 100]),
+            tape.pick(&["", ", of: requests"])
         );
     }
+    effects::idempotency(text, tape);
     if tape.rarely(2) {
         let _ = write!(text, ", retry_after: {}", backoffs::retry_after(tape));
     }
@@ -324,7 +329,9 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     let mut calls = Vec::new();
     for to in id + 1..services {
         if !tape.rarely(3) {
-            calls.push(format!("{{ to: s{to}, policy: p{} }}", tape.up_to(POLICIES - 1)));
+            let operation = effects::operation(tape);
+            let policy = tape.up_to(POLICIES - 1);
+            calls.push(format!("{{ to: s{to}, policy: p{policy}{operation} }}"));
         }
     }
     if !calls.is_empty() {
@@ -391,16 +398,18 @@ fn triggers(model: &mut Model, tape: &mut Tape<'_>) {
         .collect();
     for _ in 0..tape.up_to(5).saturating_sub(1) {
         let service = tape.up_to(model.services.len() - 1);
-        let effect = match tape.up_to(6) {
+        let effect = match tape.up_to(7) {
             0 => Effect::Refuse(service),
             1 => Effect::Hang(service),
             2 => Effect::Restart(service),
             3 => Effect::Slow { service, factor: tape.pick(&[2.0, 1.0, 10.0]) },
             4 => {
                 let class = tape.pick(&[Class::Internal, Class::Unavailable]);
-                Effect::Errors { service, errors: Errors { class, share: tape.share() } }
+                let of = tape.pick(&[ErrorsOf::Attempts, ErrorsOf::Requests]);
+                Effect::Errors { service, errors: Errors { class, share: tape.share(), of } }
             }
             5 => Effect::Workers { service, share: tape.share() },
+            6 => Effect::LoseReplies { service, share: tape.share() },
             _ if open.is_empty() => Effect::Hang(service),
             _ => {
                 Effect::Surge { population: tape.pick(&open), factor: tape.pick(&[3.0, 0.0, 0.5]) }

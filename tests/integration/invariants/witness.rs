@@ -32,6 +32,10 @@ pub(super) struct Service {
     pub(super) removed: u64,
     pub(super) crashes: u64,
     pub(super) wasted_ns: u64,
+    /// Effects by how often their request and call had taken effect then, from the first.
+    pub(super) effects: BTreeMap<u32, u64>,
+    pub(super) replays: u64,
+    pub(super) conflicts: u64,
     /// Attempts inside, by the moment they arrived.
     inside: BTreeMap<SimTime, u64>,
     /// The stays of those that are over.
@@ -249,6 +253,21 @@ impl Observer for Witness<'_> {
         self.services[service].removed += 1;
     }
 
+    fn took_effect(&mut self, now: SimTime, service: usize, times: u32) {
+        self.at(now);
+        *self.services[service].effects.entry(times).or_insert(0) += 1;
+    }
+
+    fn replayed(&mut self, now: SimTime, service: usize) {
+        self.at(now);
+        self.services[service].replays += 1;
+    }
+
+    fn conflicted(&mut self, now: SimTime, service: usize) {
+        self.at(now);
+        self.services[service].conflicts += 1;
+    }
+
     fn crashed(&mut self, now: SimTime, service: usize) {
         self.at(now);
         self.services[service].crashes += 1;
@@ -334,6 +353,18 @@ impl Observer for Both<'_> {
     fn answered(&mut self, now: SimTime, service: usize, arrived_at: SimTime, ok: bool) {
         self.recorder.answered(now, service, arrived_at, ok);
         self.witness.answered(now, service, arrived_at, ok);
+    }
+    fn took_effect(&mut self, now: SimTime, service: usize, times: u32) {
+        self.recorder.took_effect(now, service, times);
+        self.witness.took_effect(now, service, times);
+    }
+    fn replayed(&mut self, now: SimTime, service: usize) {
+        self.recorder.replayed(now, service);
+        self.witness.replayed(now, service);
+    }
+    fn conflicted(&mut self, now: SimTime, service: usize) {
+        self.recorder.conflicted(now, service);
+        self.witness.conflicted(now, service);
     }
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
         self.recorder.removed(now, service, arrived_at);

@@ -4,6 +4,7 @@
 use stormlab::policy::outcome::Class;
 use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Errors;
+use stormlab::scenario::model::ErrorsOf;
 use stormlab::scenario::model::Model;
 use stormlab::units::Share;
 
@@ -16,7 +17,7 @@ const EACH_10_MS: &str = "{ constant: 100/s }";
 const TEN: &str = "{ replicas: 10, workers: 99, work: 0s }";
 const ERRORS: Effect = Effect::Errors {
     service: 0,
-    errors: Errors { class: Class::Internal, share: Share::percent(100) },
+    errors: Errors { class: Class::Internal, share: Share::percent(100), of: ErrorsOf::Attempts },
 };
 
 /// The first so many replicas do this for a while.

@@ -62,6 +62,31 @@ fn each_doubt_has_its_place() {
         "14:24 nobody uses the policy `pateint`",
     );
     check(
+        "policy: patient }]",
+        "policy: patient, operation: write }]",
+        "6:86 `shop` writes to `database` without a key, and the write is repeated",
+    );
+    check(
+        "policy: patient }]",
+        "policy: patient, operation: { write: { key: attempt } } }]",
+        "6:86 `shop` makes a new key in each attempt at `database`",
+    );
+    check(
+        "policy: patient }]",
+        "policy: patient, operation: { write: { key: request } } }]",
+        "6:86 `shop` sends a key that `database` does not know",
+    );
+    check(
+        "queue: { limit: 9 } }",
+        "queue: { limit: 9 }, idempotency: {} }",
+        "7:59 nobody writes to `database`: its `idempotency`",
+    );
+    check(
+        "effect: refuse",
+        "effect: { lose_replies: 10% }",
+        "12:63 answers of `database` are lost, and `shop` waits for one for ever",
+    );
+    check(
         "  database: { w",
         "  cache: { workers: 1, work: 1ms }\n  database: { w",
         "7:3 nobody calls the service `cache`",

@@ -12,6 +12,7 @@ use serde_json::Value;
 use stormlab::policy::outcome::Class;
 use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Errors;
+use stormlab::scenario::model::ErrorsOf;
 use stormlab::scenario::model::Model;
 use stormlab::units::Share;
 
@@ -94,7 +95,8 @@ policies:
     let [from, until] = [outage[0], outage[1].min(60_000.0)]
         .map(|at| at + starts_at_ms + if at > 0.0 { millis(case, "latency_ms") } else { 0.0 });
     let errors = || {
-        let errors = Errors { class: Class::Unavailable, share: Share::ONE };
+        let errors =
+            Errors { class: Class::Unavailable, share: Share::ONE, of: ErrorsOf::Attempts };
         Effect::Errors { service: 0, errors }
     };
     let mut model = model;

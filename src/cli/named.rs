@@ -9,6 +9,7 @@ use crate::cli::Error;
 use crate::cli::console::Console;
 use crate::cli::load;
 use crate::cli::run;
+use crate::engine::RunError;
 use crate::experiment::ExperimentError;
 use crate::experiment::outage;
 use crate::experiment::outage::Down;
@@ -136,16 +137,17 @@ fn measured(
         }
     };
     let schedule = lint::policy_schedule(&policy);
-    let cost = |down| {
-        outage::cost(&policy, down).map_err(|source| ExperimentError::Invariant {
-            variant: name.to_owned(),
-            control: false,
-            seed: 1,
-            replication: 0,
-            message: source.to_string(),
-        })
+    let broken = |source: RunError| ExperimentError::Invariant {
+        variant: name.to_owned(),
+        control: false,
+        seed: 1,
+        replication: 0,
+        message: source.to_string(),
     };
-    let outages = Outages { refusing: cost(Down::Refusing)?, hanging: cost(Down::Hanging)? };
+    let cost = |down| outage::cost(&policy, down).map_err(broken);
+    let one_call = outage::one_calls(&policy).map_err(broken)?;
+    let (refusing, hanging) = (cost(Down::Refusing)?, cost(Down::Hanging)?);
+    let outages = Outages { refusing, hanging, one_call };
     Ok(Named { name: name.to_owned(), policy, preset, schedule, outages })
 }
 

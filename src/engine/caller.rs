@@ -227,8 +227,9 @@ pub(super) struct Memory {
     pub(super) chosen: Option<Chosen>,
     /// Attempts side by side, where it hedges.
     pub(super) hedge: Hedge,
-    /// The last failure among them, and what is owed to the budget that pays for them.
+    /// The last failure among them.
     pub(super) hedged_failure: Option<Class>,
+    /// Of a call that a hedge sent: what it owes the budget that paid for it.
     pub(super) hedge_tab: Tab,
     /// Of a call inside another: the one that was made before it, and when this one was made.
     pub(super) beside: u32,

@@ -9,6 +9,12 @@
 //! Invariant: what is added to a policy's attempts beyond the hour changes nothing; what is not
 //! counted to the end of the hour has no `attempts_per_call`, only `at_least`.
 
+mod one;
+
+pub use one::OneCall;
+pub use one::OneCalls;
+pub use one::one_calls;
+
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;

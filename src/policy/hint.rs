@@ -159,6 +159,12 @@ impl HintConfig {
             Beyond::GiveUp => return None,
             Beyond::Ignore => return Some(backoff.wait(retry, past, draw)),
         };
+        let unheard = matches!(self.rule, HintRule::Override | HintRule::Scaled(_));
+        if unheard && self.sequence == Sequence::GoesOn && backoff.remembers() {
+            // The own wait is not slept, but its sequence has gone on: Polly works it out before it
+            // asks whether there is another.
+            let _ = backoff.wait(retry, past, draw);
+        }
         let wait = match self.rule {
             HintRule::Ignore | HintRule::Override => asked,
             HintRule::Larger => backoff.wait(retry, past, draw).max(asked),

@@ -208,7 +208,7 @@ fn one_line(node: &Node) -> String {
 /// Does a bare word mean in JSON what it means here: a number or a switch?
 fn is_json(text: &str) -> bool {
     matches!(text, "true" | "false")
-        || text.starts_with(|c: char| c.is_ascii_digit())
+        || text.starts_with(|c: char| c.is_ascii_digit() || c == '-')
             && serde_json::from_str::<serde_json::Number>(text).is_ok()
 }
 

@@ -223,7 +223,13 @@ pub(super) fn real(range: RangeInclusive<f64>) -> impl FnOnce(&Node, &mut Proble
         let accepted = format!("accepted are {} to {}", range.start(), range.end());
         let wanted = Wanted { what: "a number", help: &accepted };
         let text = scalar_text(node, wanted, problems)?;
-        let problem = match scalar::real(text) {
+        // A sign only where the range asks for one.
+        let below = text.strip_prefix('-').filter(|_| *range.start() < 0.0);
+        let found = match below {
+            Some(digits) => scalar::real(digits).map(|found| -found),
+            None => scalar::real(text),
+        };
+        let problem = match found {
             Ok(found) if range.contains(&found) => return Some(found),
             Ok(found) => format!("{found} is out of range"),
             Err(refusal) => format!("{}: {}", quoted(text), refusal.problem),

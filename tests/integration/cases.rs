@@ -4,5 +4,6 @@ mod breakers;
 mod budgets;
 mod composition;
 mod delays;
+mod hedging;
 mod hints;
 mod throttles;

@@ -3,6 +3,7 @@
 mod backoff;
 pub(crate) mod breaker;
 mod budget;
+mod calls;
 mod limiter;
 mod presets;
 mod trace;

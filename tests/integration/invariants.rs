@@ -4,23 +4,31 @@
 //! is set. Whoever makes the engine wrong in a way that no named test knows should fail here.
 
 mod generator;
+mod waits;
 mod witness;
 
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use stormlab::engine;
 use stormlab::engine::observe::Cause;
+use stormlab::lint;
 use stormlab::measure::record::Ending;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::recorder::Recorder;
 use stormlab::measure::simulate;
 use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::stack::CallerScope;
+use stormlab::policy::stack::Policy;
+use stormlab::policy::throttle::rate::WhenEmpty;
+use stormlab::scenario;
 use stormlab::scenario::model::Caller;
 use stormlab::scenario::model::Deed;
 use stormlab::scenario::model::Model;
 use stormlab::stats::histogram::Histogram;
+use stormlab::units::Duration;
 use witness::Both;
 use witness::Witness;
 
@@ -43,6 +51,54 @@ proptest! {
     fn every_law_holds_for_every_system(case in generator::cases()) {
         check(&case);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases() / 3,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// The scenario as meant is a scenario again, and means the same.
+    #[test]
+    fn every_system_can_be_written_as_it_is_meant(case in generator::cases()) {
+        let parse = |text: &str| match scenario::parse("test.yaml", text.as_bytes()) {
+            Ok(scenario) => scenario,
+            Err(problems) => {
+                let problems: String = problems.iter().map(ToString::to_string).collect();
+                panic!("{problems}\n{text}")
+            }
+        };
+        let scenario = parse(&case.written());
+        // Runs so short have no recovery that could be judged, and none that may be written.
+        let mut meant: serde_json::Value =
+            serde_json::from_str(&lint::effective(&scenario)).expect("it is JSON");
+        let _ = meant["run"].as_object_mut().and_then(|run| run.remove("recovery"));
+        let again = parse(&meant.to_string());
+        let [old, new] = [&scenario, &again].map(|it| &it.variants[0].model);
+        assert_eq!(old.policies, new.policies);
+        assert_eq!(old.services, new.services);
+        assert_eq!(old.populations, new.populations);
+    }
+}
+
+/// A word of the language that no system is made of is a word that no law is held for.
+#[test]
+fn systems_are_made_of_every_strategy() {
+    const SYSTEMS: usize = 400;
+    let mut runner = TestRunner::deterministic();
+    let all: Vec<_> = (0..SYSTEMS)
+        .map(|_| {
+            let tree = generator::cases().new_tree(&mut runner).expect("nothing is rejected");
+            format!("{:?}", tree.current())
+        })
+        .collect();
+    let missing: Vec<_> = generator::WORDS
+        .iter()
+        .filter(|word| !all.iter().any(|system| system.contains(**word)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 fn check(case: &Case) {
@@ -146,9 +202,12 @@ fn check_attempts(model: &Model, record: &RunRecord, witness: &Witness) {
         let into =
             || model.edges.iter().zip(&witness.edges).filter(move |(edge, _)| edge.target == id);
         let calls: u64 = into().map(|(_, told)| told.calls).sum();
-        let granted: u64 = into().map(|(_, told)| told.backed_off).sum();
-        assert!(service.first <= calls, "service {id}: {} of {calls}", service.first);
-        assert!(service.retries <= granted, "service {id}: {} of {granted}", service.retries);
+        let plain = into().all(|(edge, _)| !is_nested(&model.policies[edge.policy]));
+        if plain && !sets(model) {
+            let granted: u64 = into().map(|(_, told)| told.backed_off).sum();
+            assert!(service.first <= calls, "service {id}: {} of {calls}", service.first);
+            assert!(service.retries <= granted, "service {id}: {} of {granted}", service.retries);
+        }
         let present =
             record.series.service(id).last().map_or(0, |window| u64::from(window.present));
         assert_eq!(
@@ -163,29 +222,62 @@ fn check_attempts(model: &Model, record: &RunRecord, witness: &Witness) {
     for (id, edge) in model.edges.iter().enumerate() {
         let told = &witness.edges[id];
         let policy = &model.policies[edge.policy];
-        if let Some(most) = policy.max_attempts() {
+        if let (Some(most), false) = (policy.max_attempts(), is_nested(policy)) {
             assert!(told.backed_off <= told.calls * u64::from(most - 1), "edge {id}");
         }
-        assert!(policy.breaker.is_some() || told.broken == 0);
-        assert!(policy.bulkhead.is_some() || told.crowded == 0);
-        assert!(policy.throttle.is_some() || told.throttled == 0);
-        assert!(policy.attempt_timeout.is_some() || told.timed_out == 0);
-        let budget = policy.retry.as_ref().and_then(|retry| retry.budget);
-        assert!(budget.is_some() || told.denied == 0);
+        let has = |of: fn(&Policy) -> bool| waits::parts(policy).any(of);
+        assert!(has(|it| it.breaker.is_some()) || told.broken == 0);
+        assert!(has(|it| it.bulkhead.is_some()) || told.crowded == 0);
+        assert!(has(|it| it.throttle.is_some()) || told.throttled == 0);
+        assert!(has(|it| it.attempt_timeout.is_some()) || told.timed_out == 0);
+        assert!(has(has_budget) || told.denied == 0);
+    }
+    check_amplification(model, witness);
+}
+
+/// No more attempts reach a service than its callers' policies make of their calls.
+fn check_amplification(model: &Model, witness: &Witness) {
+    for (id, service) in witness.services.iter().enumerate() {
+        let into = model.edges.iter().zip(&witness.edges).filter(|(edge, _)| edge.target == id);
+        let most = into
+            .map(|(edge, told)| Some(told.calls * most_attempts(&model.policies[edge.policy])?))
+            .sum::<Option<u64>>();
+        let found = service.first + service.retries;
+        assert!(most.is_none_or(|most| found <= most), "service {id}: {found} of {most:?}");
     }
 }
 
-/// Retries under a ratio budget: paid from the start, the deposits and the steady income.
+/// The product over a policy and those inside it; `None`: without limit.
+fn most_attempts(policy: &Policy) -> Option<u64> {
+    waits::parts(policy)
+        .map(|part| {
+            let hedged = part.hedge.as_ref().map_or(1, |hedge| hedge.config.max_attempts);
+            Some(u64::from(part.max_attempts()?) * u64::from(hedged))
+        })
+        .product()
+}
+
+fn has_budget(policy: &Policy) -> bool {
+    let of_retry = policy.retry.as_ref().is_some_and(|retry| retry.budget.is_some());
+    of_retry || policy.hedge.as_ref().is_some_and(|hedge| hedge.budget.is_some())
+}
+
+/// Is one attempt of it more than what is simply sent?
+fn is_nested(policy: &Policy) -> bool {
+    policy.hedge.is_some() || policy.inner.is_some()
+}
+
+/// Retries under a budget that can be counted from outside: what was paid in, or saved up, or may
+/// be under way at once.
 fn check_budgets(model: &Model, witness: &Witness) {
     if sets(model) {
         return;
     }
     for (id, policy) in model.policies.iter().enumerate() {
         let Some(scoped) = policy.retry.as_ref().and_then(|retry| retry.budget) else { continue };
-        let BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, start_milli, .. } = scoped.config
-        else {
-            continue;
-        };
+        if is_nested(policy) {
+            continue; // Retries of those inside are told of along the same edge.
+        }
         let edges = || model.edges.iter().zip(&witness.edges).filter(|(edge, _)| edge.policy == id);
         let states: u64 = edges()
             .map(|(edge, _)| match (scoped.per.caller, edge.caller) {
@@ -199,11 +291,29 @@ fn check_budgets(model: &Model, witness: &Witness) {
             })
             .sum();
         let retries: u64 = edges().map(|(_, told)| told.backed_off).sum();
-        // Whatever it is paid for, there is no more of it than calls and retries.
-        let deposits: u64 = edges().map(|(_, told)| told.calls + told.backed_off).sum();
-        let income =
-            u64::from(floor_milli_per_s) * (witness.last_at.as_nanos() / 1_000_000_000 + 1);
-        let most = states * (u64::from(start_milli) + income) + deposits * u64::from(ratio_milli);
+        let calls: u64 = edges().map(|(_, told)| told.calls).sum();
+        let seconds = witness.last_at.as_nanos() / 1_000_000_000 + 1;
+        let most = match scoped.config {
+            BudgetConfig::Ratio { ratio_milli, floor_milli_per_s, start_milli, .. } => {
+                let income = u64::from(floor_milli_per_s) * seconds;
+                // Whatever it is paid for, there is no more of it than calls and retries.
+                let paid_in = (calls + retries) * u64::from(ratio_milli);
+                states * (u64::from(start_milli) + income) + paid_in
+            }
+            BudgetConfig::Rate(rate) if rate.when_empty == WhenEmpty::Refuse => {
+                states * (u64::from(rate.burst) * 1_000 + u64::from(rate.milli_per_s) * seconds)
+            }
+            BudgetConfig::ClientRatio { share_milli, window: Duration::MAX } => {
+                calls * u64::from(share_milli) + states * 1_000
+            }
+            BudgetConfig::Concurrent { limit } => {
+                let under_way: u32 = edges().map(|(_, told)| told.most_backing_off).sum();
+                let most = states * u64::from(limit);
+                assert!(u64::from(under_way) <= most, "policy {id}: {under_way} of {most}");
+                continue;
+            }
+            _ => continue,
+        };
         assert!(retries * 1_000 <= most, "policy {id}: {retries} retries, {most} thousandths");
     }
 }

@@ -10,18 +10,23 @@ use stormlab::engine::observe::Verdict;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::simulate;
 use stormlab::policy::outcome::Class;
-use stormlab::scenario;
+use stormlab::scenario as language;
 use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Model;
 use stormlab::scenario::model::Trigger;
 use stormlab::units::Duration;
 use stormlab::units::SimTime;
 
+/// A scenario, given without its heading.
+pub(crate) fn scenario(system: &str) -> String {
+    format!("schema: 1\nname: test\nabout: A test.\nsource: Made up.\n{system}")
+}
+
 /// The base model of a scenario, given without its heading.
 #[track_caller]
 pub(crate) fn model(system: &str) -> Model {
-    let text = format!("schema: 1\nname: test\nabout: A test.\nsource: Made up.\n{system}");
-    match scenario::parse("test.yaml", text.as_bytes()) {
+    let text = scenario(system);
+    match language::parse("test.yaml", text.as_bytes()) {
         Ok(mut scenario) => scenario.variants.remove(0).model,
         Err(problems) => {
             let problems: String = problems.iter().map(ToString::to_string).collect();

@@ -3,6 +3,8 @@
 //! Seeds are fixed. Tolerances are 4.5 standard errors of the run made here unless the line says
 //! otherwise: a correct program fails a line about 7 times in a million.
 
+mod mistakes;
+
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;
 use stormlab::policy::backoff::Past;

@@ -66,9 +66,11 @@ impl<O: Observer> Life<'_, O> {
         let budgets = self.states.iter().flat_map(|of| of.budgets.all());
         let taken = budgets.map(|budget| u64::from(budget.places())).sum();
         let calls = self.calls.slots_in_use();
-        let holds =
-            |slot: &u32| self.memories.get(*slot as usize).is_some_and(|it| it.tab.holds_place());
-        [taken, calls.iter().filter(|slot| holds(slot)).count() as u64]
+        let held = |slot: u32| {
+            let tabs = self.memories.get(slot as usize).map(|it| [it.tab, it.hedge_tab]);
+            tabs.into_iter().flatten().filter(|tab| tab.holds_place()).count() as u64
+        };
+        [taken, calls.iter().map(|slot| held(*slot)).sum()]
     }
 
     /// Places held by calls, and by attempts whose callers have left; calls in a line.

@@ -99,39 +99,53 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// A hedged call begins: budgets that calls pay for are paid.
     pub(super) fn pay_in_for_hedges(&mut self, slot: u32, hedge: &HedgePlan) {
-        self.with_hedge_budget(slot, hedge, |budget, config, now, _| {
-            budget.call_started(config, now);
-        });
+        self.with_hedge_budget(slot, hedge, |budget, config, now| budget.call_started(config, now));
     }
 
     /// The budget of a hedge hears of the outcome of one of its attempts.
     pub(super) fn tell_hedge_budget(
         &mut self,
         slot: u32,
+        child: u32,
         hedge: &HedgePlan,
         outcome: Result<(), Class>,
     ) {
         let sent = self.memories[slot as usize].hedge.sent();
         let (on, last) = (hedge.config.on, sent >= hedge.config.max_attempts);
-        self.with_hedge_budget(slot, hedge, |budget, config, now, tab| match outcome {
-            Ok(()) => budget.attempt_succeeded(config, now, sent == 1, tab),
+        let mut tab = self.memories[child as usize].hedge_tab;
+        self.with_hedge_budget(slot, hedge, |budget, config, now| match outcome {
+            Ok(()) => budget.attempt_succeeded(config, now, sent == 1, &mut tab),
             Err(class) => {
                 let failure = Failure { class, retried: on.contains(class), last };
-                budget.attempt_failed(config, now, failure, tab);
+                budget.attempt_failed(config, now, failure, &mut tab);
             }
         });
     }
 
-    /// Does the budget of a hedge pay for another attempt?
-    pub(super) fn hedge_is_paid(&mut self, slot: u32, hedge: &HedgePlan, class: Class) -> bool {
-        let granted = self.with_hedge_budget(slot, hedge, |budget, config, now, tab| {
-            budget.may_retry(config, now, class, tab).is_granted()
+    /// Does the budget of a hedge pay for another attempt? If so, what that one owes it.
+    pub(super) fn hedge_is_paid(
+        &mut self,
+        slot: u32,
+        hedge: &HedgePlan,
+        class: Class,
+    ) -> Option<Tab> {
+        let mut tab = Tab::NEW;
+        let granted = self.with_hedge_budget(slot, hedge, |budget, config, now| {
+            budget.may_retry(config, now, class, &mut tab).is_granted()
         });
-        let granted = granted.unwrap_or(true);
-        if !granted {
-            self.observer.denied(self.calendar.now(), self.calls[slot].edge.index);
+        if granted.unwrap_or(true) {
+            return Some(tab);
         }
-        granted
+        self.observer.denied(self.calendar.now(), self.calls[slot].edge.index);
+        None
+    }
+
+    /// One of the attempts side by side is given up: what it holds of the budget is given back.
+    pub(super) fn leave_hedge_budget(&mut self, slot: u32, child: u32, hedge: &HedgePlan) {
+        let mut tab = self.memories[child as usize].hedge_tab;
+        self.with_hedge_budget(slot, hedge, |budget, config, now| {
+            budget.call_abandoned(config, now, &mut tab);
+        });
     }
 
     /// Asks or tells the budget of a hedge something, if there is one.
@@ -139,14 +153,13 @@ impl<'p, O: Observer> Life<'p, O> {
         &mut self,
         slot: u32,
         hedge: &HedgePlan,
-        ask: impl FnOnce(&mut Budget, &BudgetConfig, SimTime, &mut Tab) -> T,
+        ask: impl FnOnce(&mut Budget, &BudgetConfig, SimTime) -> T,
     ) -> Option<T> {
         let budget = hedge.budget.as_ref()?;
         let call = self.calls[slot];
         let index = budget.index(self.instance_of(call.parent));
         let state = self.states[call.edge.states].budget(index, &budget.config);
-        let tab = &mut self.memories[slot as usize].hedge_tab;
-        Some(ask(state, &budget.config, self.calendar.now(), tab))
+        Some(ask(state, &budget.config, self.calendar.now()))
     }
 
     /// What a call holds of its budget is given back.

@@ -19,6 +19,7 @@ use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::HedgePlan;
 use crate::policy::backoff::Past;
+use crate::policy::budget::Tab;
 use crate::policy::hedge::Hedge;
 use crate::policy::hedge::HedgeDelay;
 use crate::policy::hedge::Next;
@@ -42,12 +43,12 @@ impl<'p, O: Observer> Life<'p, O> {
             self.pay_in_for_hedges(slot, hedge);
             self.set_hedge_timer(slot, hedge);
         }
-        self.call_inside(slot, inside, call.state.reason());
+        self.call_inside(slot, inside, call.state.reason(), Tab::NEW);
     }
 
     /// R2: one call of those inside is made. It may be over, and the one around it, when this
     /// returns.
-    fn call_inside(&mut self, slot: u32, inside: &'p EdgePlan, reason: Reason) {
+    fn call_inside(&mut self, slot: u32, inside: &'p EdgePlan, reason: Reason, hedge_tab: Tab) {
         let outer = self.calls[slot];
         let nth = self.memories.get(slot as usize).map_or(1, |memory| memory.hedge.sent());
         let key = mix(mix(outer.key, u64::from(outer.state.tries())), u64::from(nth));
@@ -58,7 +59,7 @@ impl<'p, O: Observer> Life<'p, O> {
         let child = self.calls.insert(call);
         if self.remembers {
             let made_at = self.calendar.now();
-            let memory = Memory { beside: outer.attempt, made_at, ..Memory::NEW };
+            let memory = Memory { beside: outer.attempt, made_at, hedge_tab, ..Memory::NEW };
             keep_beside(&mut self.memories, child, memory);
         }
         self.calls[slot].attempt = child;
@@ -108,9 +109,10 @@ impl<'p, O: Observer> Life<'p, O> {
         if matches!(outcome, Ok(()) | Err(Class::Timeout)) {
             self.learn_latency(slot, child, hedge);
         }
-        self.tell_hedge_budget(slot, hedge, outcome);
+        self.tell_hedge_budget(slot, child, hedge, outcome);
         let mut cause = cause;
         let mut push_back = PushBack::None;
+        let mut paid = None;
         if let Err(class) = outcome
             && hedge.config.on.contains(class)
         {
@@ -118,13 +120,16 @@ impl<'p, O: Observer> Life<'p, O> {
             push_back = self.push_back(slot, hedge, class);
             let sends = push_back == PushBack::None
                 && self.memories[slot as usize].hedge.may_send(&hedge.config);
-            if sends && !self.hedge_is_paid(slot, hedge, class) {
-                push_back = PushBack::Stop;
-                cause = Some(Cause::Budget);
+            if sends {
+                paid = self.hedge_is_paid(slot, hedge, class);
+                if paid.is_none() {
+                    push_back = PushBack::Stop;
+                    cause = Some(Cause::Budget);
+                }
             }
         }
         match self.memories[slot as usize].hedge.settle(&hedge.config, outcome, push_back) {
-            Next::Send => self.send_hedge(slot, hedge),
+            Next::Send => self.send_hedge(slot, hedge, paid.unwrap_or(Tab::NEW)),
             Next::SendAfter(wait) => {
                 self.calls[slot].timer = self.calendar.after(wait, Kind::HedgeDue, slot);
             }
@@ -144,10 +149,13 @@ impl<'p, O: Observer> Life<'p, O> {
     pub(super) fn hedge(&mut self, slot: u32) {
         self.calls[slot].timer = 0;
         let Some(hedge) = &self.calls[slot].edge.hedge else { return };
+        if !self.memories[slot as usize].hedge.may_send(&hedge.config) {
+            return; // A server has said stop since the timer was set: nothing is paid.
+        }
         let last = self.memories[slot as usize].hedged_failure.unwrap_or(Class::Timeout);
-        if self.hedge_is_paid(slot, hedge, last) {
+        if let Some(tab) = self.hedge_is_paid(slot, hedge, last) {
             if self.memories[slot as usize].hedge.due(&hedge.config) {
-                self.send_hedge(slot, hedge);
+                self.send_hedge(slot, hedge, tab);
             }
             return;
         }
@@ -159,10 +167,10 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// Sends an attempt that the hedge has counted already.
-    fn send_hedge(&mut self, slot: u32, hedge: &HedgePlan) {
+    fn send_hedge(&mut self, slot: u32, hedge: &HedgePlan, tab: Tab) {
         self.set_hedge_timer(slot, hedge);
         if let Some(inside) = self.calls[slot].edge.inside.as_deref() {
-            self.call_inside(slot, inside, Reason::Hedge);
+            self.call_inside(slot, inside, Reason::Hedge, tab);
         }
     }
 
@@ -260,11 +268,15 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(never)]
     pub(super) fn abandon_inside(&mut self, slot: u32, tell: bool) {
         let mut child = std::mem::replace(&mut self.calls[slot].attempt, NOBODY);
-        if self.calls[slot].edge.hedge.is_some() {
+        let hedge = self.calls[slot].edge.hedge.as_ref();
+        if hedge.is_some() {
             self.calls[slot].timer = 0;
         }
         while child != NOBODY {
             let beside = self.memories.get(child as usize).map_or(NOBODY, |it| it.beside);
+            if let Some(hedge) = hedge {
+                self.leave_hedge_budget(slot, child, hedge);
+            }
             self.abort_call(child, tell);
             child = beside;
         }

@@ -70,3 +70,27 @@ proptest! {
         }
     }
 }
+
+/// Jitter that remembers goes on behind a hint: Polly works its own wait out before it asks whether
+/// there is another, so the retry after a hint is no longer than it would have been without.
+#[test]
+fn a_sequence_that_goes_on_remembers_the_wait_that_was_not_slept() {
+    let base = Duration::from_millis(300);
+    let backoff = Backoff::exponential(base, 2.0, Duration::MAX, Jitter::DecorrelatedV2);
+    let (low, high) = (Draw::new(0.1).unwrap(), Draw::new(0.9).unwrap());
+    let third = |config: HintConfig, hint| {
+        let mut past = Past::new();
+        config.wait(&backoff, 1, &mut past, None, low);
+        config.wait(&backoff, 2, &mut past, hint, low);
+        config.wait(&backoff, 3, &mut past, None, high).unwrap()
+    };
+    let hint = Some(Hint::After(Duration::from_secs(7)));
+    for rule in [HintRule::Override, HintRule::Scaled(0.5)] {
+        let config = HintConfig::of(rule);
+        assert_eq!(third(config, hint), third(config, None), "{rule:?}");
+        assert!(third(config, hint) <= backoff.bounds(3).1, "{rule:?}");
+    }
+    // A sequence that pauses has not seen the second retry, and the third is its second.
+    let pauses = HintConfig { sequence: Sequence::Pauses, ..HintConfig::of(HintRule::Override) };
+    assert!(third(pauses, hint) <= backoff.bounds(2).1);
+}

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 
 use crate::experiment::outage::Cost;
+use crate::experiment::outage::OneCalls;
 use crate::lint;
 use crate::lint::Schedule;
 use crate::lint::hedge_in_words;
@@ -26,12 +27,15 @@ use crate::units::Duration;
 const WAITS: usize = 3;
 
 /// What outages cost under one policy.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outages {
     /// The service refuses at once.
     pub refusing: Cost,
     /// The service never answers.
     pub hanging: Cost,
+    /// What one call does, where it is more than a row of tries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_call: Option<OneCalls>,
 }
 
 /// One of the two.
@@ -87,7 +91,7 @@ pub struct Setting {
 }
 
 /// Before and after.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// In the first.
     pub before: Outages,
@@ -121,7 +125,7 @@ pub fn difference(before: Side<'_>, after: Side<'_>) -> Difference {
         after: after.name.to_owned(),
         changes,
         settings,
-        outages: Pair { before: *before.outages, after: *after.outages },
+        outages: Pair { before: before.outages.clone(), after: after.outages.clone() },
         not_yet: NotYet { before: before.not_yet.to_vec(), after: after.not_yet.to_vec() },
     }
 }

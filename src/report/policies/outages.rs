@@ -6,8 +6,8 @@
 use crate::engine::observe::LimitKind;
 use crate::experiment::outage::Cost;
 use crate::experiment::outage::MOST_EVENTS;
+use crate::experiment::outage::OneCall;
 use crate::lint::Attempts;
-use crate::lint::Beside;
 use crate::lint::End;
 use crate::lint::Outage;
 use crate::lint::Sent;
@@ -24,7 +24,18 @@ Costs are those of the first hour of an outage: one process makes 100 calls a se
 minutes,\nand every attempt that reaches the service within the hour counts.";
 
 /// What one call does in an outage, and what many cost.
-pub(crate) fn outage(policy: &Policy, it: &Outage, cost: &Cost, out: &mut String) {
+pub(crate) fn outage(
+    policy: &Policy,
+    it: &Outage,
+    cost: &Cost,
+    one: Option<&OneCall>,
+    out: &mut String,
+) {
+    if let Some(one) = one {
+        *out += &format!("  one call, simulated: {}\n", simulated(one));
+        *out += &format!("  cost: {}\n", cost_words(cost));
+        return;
+    }
     *out += &format!("  {}\n", moments(it));
     *out += &format!("  {}\n", end(policy, it));
     let said = it.ends == End::Never && it.most_attempts == Attempts::Unlimited;
@@ -44,18 +55,23 @@ pub(crate) fn outage(policy: &Policy, it: &Outage, cost: &Cost, out: &mut String
     *out += &format!("  cost: {}\n", cost_words(cost));
 }
 
-/// What the moments leave out.
-pub(crate) fn beside(all: &[Beside], out: &mut String) {
-    for it in all {
-        *out += match it {
-            Beside::Hedge => {
-                "\nThe moments above are without hedges, which are sent beside them.\n"
-            }
-            Beside::Inner => {
-                "\nThe moments above are as if every call under the inner policy ended at once; its \
-                 attempts, waits and timeouts come on top.\n"
-            }
-        };
+/// `attempts at 0, 2 s; it ends after 10 s`.
+fn simulated(one: &OneCall) -> String {
+    let at = one.attempts_at.iter().take(LISTED).map(|at| match *at {
+        Duration::ZERO => "0".to_owned(),
+        at => words::span(at),
+    });
+    let at = at.collect::<Vec<_>>().join(", ");
+    let end = match one.ended_after {
+        Some(Duration::ZERO) => "it ends at once".to_owned(),
+        Some(after) => format!("it ends after {}", words::span(after)),
+        None => "it does not end within the hour".to_owned(),
+    };
+    match one.attempts {
+        0 => format!("no attempt; {end}"),
+        1 => format!("one attempt, at {at}; {end}"),
+        all if all as usize <= LISTED => format!("attempts at {at}; {end}"),
+        all => format!("{all} attempts, at {at} …; {end}"),
     }
 }
 

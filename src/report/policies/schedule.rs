@@ -1,5 +1,7 @@
 //! The schedule of one policy: its layers as a tree, its waits, a chart, what it does in an outage.
 
+use crate::experiment::outage::OneCall;
+use crate::experiment::outage::OneCalls;
 use crate::lint::Attempts;
 use crate::lint::Schedule;
 use crate::lint::Wait;
@@ -34,11 +36,11 @@ pub fn schedule_text(policy: &Policy, schedule: &Schedule, costs: &Outages) -> S
     } else if !schedule.waits.is_empty() {
         out += "\nWaits: none, every retry follows at once\n";
     }
+    let one = |of: fn(&OneCalls) -> &OneCall| costs.one_call.as_ref().map(of);
     out += "\nA service that refuses at once\n";
-    outages::outage(policy, &schedule.refusing, &costs.refusing, &mut out);
+    outages::outage(policy, &schedule.refusing, &costs.refusing, one(|it| &it.refusing), &mut out);
     out += "\nA service that hangs\n";
-    outages::outage(policy, &schedule.hanging, &costs.hanging, &mut out);
-    outages::beside(&schedule.beside, &mut out);
+    outages::outage(policy, &schedule.hanging, &costs.hanging, one(|it| &it.hanging), &mut out);
     out += &format!("\n{}\n", outages::HOW_COUNTED);
     out
 }

@@ -45,7 +45,7 @@ pub(super) fn meant(
         .iter()
         .filter_map(|other| {
             let it = match &other.change.value {
-                Change::Scale(scale) => backoff.scaled(*scale),
+                Change::Scale(scale) => scaled(&backoff, *scale),
                 Change::Whole(whole, jitter) => meant(Some(whole), *jitter, problems),
                 Change::Base(base) => {
                     let Some(growth) = backoff.growth.with_base(*base) else {
@@ -64,6 +64,21 @@ pub(super) fn meant(
         .collect();
     backoff.rules.by_class = others;
     backoff
+}
+
+/// The same with every span multiplied. What grows from nothing is nothing for ever, and is written
+/// as that: a growth is refused that has no base, and so is a cap of nothing.
+fn scaled(backoff: &Backoff, scale: f64) -> Backoff {
+    let mut scaled = backoff.scaled(scale);
+    scaled.cap = scaled.cap.max(Duration::from_nanos(1));
+    if let Growth::Exponential { base, .. }
+    | Growth::LessOne { base, .. }
+    | Growth::Stepped { base, .. } = scaled.growth
+        && base.is_zero()
+    {
+        scaled.growth = Growth::Constant(Duration::ZERO);
+    }
+    scaled
 }
 
 /// Settings that mean nothing together.

@@ -300,3 +300,49 @@ fn what_does_not_go_together_is_said_so() {
     let around = "{bulkhead: {limit: 1, abandoned: keeps_place}, retry: {}}";
     check(around, "this bulkhead stands around calls");
 }
+
+/// Four attempts a call against a dead server: around the retry the breaker opens after five calls
+/// (20 attempts), inside it in the second call, with its fifth attempt.
+#[test]
+fn c62_a_breaker_counts_what_it_stands_around() {
+    #[track_caller]
+    fn check(order: &str, calls: u32, reached: usize, broken: usize) {
+        let diary = lab::diary(&system(
+            "30s",
+            &lab::bursts(&(0..u64::from(calls)).map(|call| (1, 100 * call)).collect::<Vec<_>>()),
+            &format!(
+                "{{ breaker: {{ consecutive: 5, open_for: 60s }}, \
+                 retry: {{ max_attempts: 4, backoff: none }}, order: [{order}] }}"
+            ),
+            "{ workers: 9, work: 0s, errors: { class: unavailable, share: 100% } }",
+        ));
+        assert_eq!(diary.count(&["reached"]), reached, "{order}");
+        assert_eq!(diary.count(&["ended", "breaker"]), broken, "{order}");
+    }
+    check("breaker, retry", 5, 20, 0);
+    check("breaker, retry", 7, 20, 2);
+    check("retry, breaker", 1, 4, 0);
+    check("retry, breaker", 2, 5, 1);
+}
+
+/// One reply in a hundred is lost after the work is done, and who hears nothing asks again: of
+/// 10,000 orders about 100 are executed twice.
+#[test]
+fn c95_what_is_retried_after_a_lost_reply_is_executed_twice() {
+    let text = "
+run: { horizon: 110s, warm_up: 0s, window: 1s }
+clients: { web: { arrivals: { constant: 100/s }, calls: server, policy: p } }
+policies: { p: { attempt_timeout: 1s, retry: { max_attempts: 3, backoff: none } } }
+services: { server: { workers: 100, work: 10ms } }
+links: { default: { loss: 1% } }
+";
+    let diary = lab::diary(&lab::model(text));
+    let orders = diary.count(&["web", "born"]);
+    let executed = diary.count(&["answered", "ok"]);
+    let lost = diary.count(&["ended", "attempts"]);
+    // A request is lost on its way there as often as on its way back; only then it was executed.
+    let again = executed as f64 - (orders - lost) as f64;
+    let expected = 0.01 * 0.99 * orders as f64;
+    assert!((again - expected).abs() < 4.5 * expected.sqrt(), "{again} of {orders}, {expected}");
+    assert!(diary.count(&["reached", "after-timeout"]) > 100, "some of them lost on the way there");
+}

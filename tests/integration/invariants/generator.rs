@@ -4,6 +4,10 @@
 //! zero makes the plainest one. Proptest shrinks the tape, so what it reports is plain, too.
 //! Spans come from a coarse grid, and work, waits and triggers thus often fall on one instant.
 
+mod backoffs;
+mod breakers;
+mod nesting;
+mod policies;
 mod strategies;
 
 use std::fmt::Write as _;
@@ -27,15 +31,29 @@ pub(super) struct Case {
     text: String,
 }
 
+impl Case {
+    /// The scenario that it was made of, without what was laid over it.
+    pub(super) fn written(&self) -> String {
+        lab::scenario(&self.text)
+    }
+}
+
 impl std::fmt::Debug for Case {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "seed {}, triggers {:?}{}", self.seed, self.model.triggers, self.text)
+        writeln!(f, "seed {}, triggers {:?}{}", self.seed, self.model.triggers, self.text)?;
+        for policy in &self.model.policies {
+            writeln!(f, "{}: {:?}, hedge {:?}", policy.name, policy.order, policy.hedge)?;
+            if let Some(inner) = &policy.inner {
+                writeln!(f, "{}: inside it {inner:?}", policy.name)?;
+            }
+        }
+        Ok(())
     }
 }
 
 /// Random systems.
 pub(super) fn cases() -> impl Strategy<Value = Case> {
-    (prop::collection::vec(any::<u16>(), 0..160), 0u64..1_000)
+    (prop::collection::vec(any::<u16>(), 0..400), 0u64..1_000)
         .prop_map(|(tape, seed)| build(Tape { numbers: &tape, at: 0 }, seed))
 }
 
@@ -88,7 +106,7 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
     }
     text.push_str("policies:\n");
     for id in 0..POLICIES {
-        policy(&mut text, &mut tape, id);
+        policies::policy(&mut text, &mut tape, id);
     }
     text.push_str("services:\n");
     for id in 0..services {
@@ -98,8 +116,120 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
     operator(&mut text, &mut tape, clients, services);
     let mut model = lab::model(&text);
     triggers(&mut model, &mut tape);
+    nesting::nest(&mut model, &mut tape);
     Case { model, seed, text }
 }
+
+/// What is written in some system or other.
+pub(super) const WORDS: [&str; 107] = [
+    "constant:",
+    "linear:",
+    "exponential:",
+    "polynomial:",
+    "fibonacci:",
+    "table:",
+    "drawn:",
+    "less_one:",
+    "truncated_to:",
+    "start:",
+    "cap:",
+    "cap_ends:",
+    "cap_applies:",
+    "first:",
+    "uncapped",
+    "unjittered",
+    "floor:",
+    "round:",
+    "remembers:",
+    "by_class:",
+    "overflows_at:",
+    "equal",
+    "plus_minus",
+    "absolute:",
+    "added:",
+    "added_share:",
+    "down:",
+    "from:",
+    "one_more",
+    "seconds_apart",
+    "decorrelated_v2",
+    "decorrelated",
+    "monotone",
+    "compounding",
+    "compounded",
+    "override",
+    "larger:",
+    "clamp:",
+    "scaled:",
+    "give_up_above",
+    "beyond:",
+    "sequence:",
+    "obeys_zero:",
+    "retry_after:",
+    "never",
+    "token_bucket:",
+    "ratio:",
+    "quota:",
+    "window:",
+    "concurrent:",
+    "active_share:",
+    "client_ratio:",
+    "rate:",
+    "counter:",
+    "max_elapsed:",
+    "counts_wait:",
+    "adaptive:",
+    "admission:",
+    "cubic:",
+    "consecutive:",
+    "more_than:",
+    "forget_after:",
+    "average:",
+    "exhausted:",
+    "failures:",
+    "judged:",
+    "at_turns",
+    "with_outcomes",
+    "on_the_clock",
+    "fires",
+    "slow:",
+    "warm_up:",
+    "or_consecutive:",
+    "trips_at_once:",
+    "ignores:",
+    "uncounted:",
+    "late_results:",
+    "overrule",
+    "record",
+    "forgets:",
+    "half_open:",
+    "lease:",
+    "at_most:",
+    "decides_after:",
+    "closes_after:",
+    "opens_after:",
+    "in_all",
+    "by_timer",
+    "others:",
+    "times:",
+    "equal_jittered:",
+    "extra:",
+    "additive:",
+    "aimd:",
+    "vegas:",
+    "gradient:",
+    "gradient2:",
+    "keeps_place",
+    "lifo",
+    "truncate",
+    "finish",
+    "multiplier:",
+    "queue",
+    "AtPercentile",
+    "OnTimeout",
+    "OnFailure",
+    "inside it",
+];
 
 const POLICIES: usize = 3;
 const SPANS: [&str; 8] = ["100ms", "50ms", "200ms", "10ms", "1s", "300ms", "2s", "1500ms"];
@@ -142,132 +272,6 @@ fn client(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
 const PER: [&str; 6] =
     ["[caller, target]", "[group, target]", "[target]", "[caller]", "[group]", "[]"];
 
-fn policy(text: &mut String, tape: &mut Tape<'_>, id: usize) {
-    let mut parts = Vec::new();
-    let mut order = Vec::new();
-    let timeout = tape.rarely(2).then(|| (tape.pick(&SPANS), tape.pick(&["refuse", "truncate"])));
-    let retries = !tape.rarely(4);
-    if let Some((after, late_wait)) = timeout {
-        order.push("timeout");
-        let running = if retries { tape.pick(&["cut", "finish"]) } else { "cut" };
-        parts.push(format!(
-            "timeout: {{ after: {after}, late_wait: {late_wait}, running: {running} }}"
-        ));
-    }
-    if retries {
-        order.push("retry");
-        parts.push(retry(tape));
-    }
-    if tape.rarely(3) {
-        let at = tape.up_to(order.len());
-        order.insert(at, "breaker");
-        let trip = match tape.up_to(1) {
-            0 => format!("consecutive: {}", 1 + tape.up_to(6)),
-            _ => format!(
-                "window: {{ length: {}, failure_share: {}, minimum_calls: {} }}",
-                tape.pick(&SPANS),
-                tape.pick(&["50%", "10%", "100%"]),
-                1 + tape.up_to(9)
-            ),
-        };
-        parts.push(format!(
-            "breaker: {{ {trip}, open_for: {}, probes: {}, late_results: {}, per: {} }}",
-            tape.pick(&SPANS),
-            1 + tape.up_to(2),
-            tape.pick(&["ignore", "count"]),
-            tape.pick(&PER)
-        ));
-    }
-    if tape.rarely(3) {
-        let at = tape.up_to(order.len());
-        order.insert(at, "bulkhead");
-        parts.push(bulkhead(tape, !order[at..].contains(&"retry")));
-    }
-    if tape.rarely(3) {
-        let at = tape.up_to(order.len());
-        order.insert(at, "throttle");
-        parts.push(strategies::throttle(tape));
-    }
-    if tape.rarely(2) {
-        order.push("attempt_timeout");
-        parts.push(format!(
-            "attempt_timeout: {{ after: {}, scope: {}{} }}",
-            law(tape, &SPANS),
-            tape.pick(&["attempt", "queue"]),
-            tape.pick(&["", ", multiplier: 1.5", ", multiplier: 2, cap: 1000s"])
-        ));
-    }
-    parts.push(format!("order: [{}]", order.join(", ")));
-    if order.is_empty() {
-        parts = vec!["attempt_timeout: 1s".to_owned()];
-    }
-    let _ = writeln!(text, "  p{id}: {{ {} }}", parts.join(", "));
-}
-
-fn bulkhead(tape: &mut Tape<'_>, sees_attempts: bool) -> String {
-    let limit = match tape.up_to(3) {
-        0 => "{ aimd: { initial: 3, min: 1, max: 6, timeout: 100ms } }".to_owned(),
-        1 => "{ vegas: { initial: 2, max: 9, probe_multiplier: 1 } }".to_owned(),
-        _ => (1 + tape.up_to(5)).to_string(),
-    };
-    let queue = tape.pick(&["0", "3", "100", "unlimited"]);
-    let mut text = format!("bulkhead: {{ limit: {limit}, queue: {queue}");
-    if queue != "0" {
-        let line = tape.pick(&["fifo", "lifo"]);
-        let _ = write!(text, ", line: {line}");
-        if tape.rarely(2) {
-            let _ = write!(text, ", max_wait: {}", tape.pick(&SPANS));
-        }
-    }
-    if sees_attempts {
-        let _ = write!(text, ", abandoned: {}", tape.pick(&["free", "keeps_place"]));
-    }
-    let _ = write!(text, ", per: {} }}", tape.pick(&PER));
-    text
-}
-
-fn retry(tape: &mut Tape<'_>) -> String {
-    let attempts = tape.pick(&["2", "3", "1", "5", "unlimited"]);
-    let span = tape.pick(&SPANS);
-    let backoff = match tape.up_to(5) {
-        0 => span.to_owned(),
-        1 => "none".to_owned(),
-        2 => format!("{{ linear: {{ base: {span}, step: {} }} }}", tape.pick(&SPANS)),
-        3 => {
-            format!("{{ exponential: {{ base: {span}, factor: {}, cap: 2s }} }}", 1 + tape.up_to(3))
-        }
-        4 => format!("{{ drawn: {{ exponential: {span} }} }}"),
-        _ => format!("{{ constant: {span} }}"),
-    };
-    let decorrelates = !backoff.contains("drawn") && backoff != "none";
-    let jitter = match tape.up_to(4) {
-        0 => "none",
-        1 => "full",
-        2 => "equal",
-        3 => "{ plus_minus: 20% }",
-        _ if decorrelates => "decorrelated",
-        _ => "full",
-    };
-    let on = tape.pick(&[
-        "[transient]",
-        "[transient, internal, breaker_open]",
-        "[transient, bulkhead_full]",
-        "[transient, throttled]",
-        "[transient, deadline_passed, breaker_open, bulkhead_full]",
-        "[timeout]",
-    ]);
-    let budget = if tape.up_to(2) == 0 { String::new() } else { strategies::budget(tape) };
-    let elapsed = match tape.up_to(5) {
-        0 => format!(", max_elapsed: {}", tape.pick(&SPANS)),
-        1 => format!(", max_elapsed: {{ after: {}, counts_wait: false }}", tape.pick(&SPANS)),
-        _ => String::new(),
-    };
-    format!(
-        "retry: {{ max_attempts: {attempts}, backoff: {backoff}, jitter: {jitter}, \
-         on: {on}{budget}{elapsed} }}"
-    )
-}
-
 fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     let _ = write!(
         text,
@@ -293,9 +297,19 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         let _ = write!(
             text,
             ", errors: {{ class: {}, share: {}% }}",
-            tape.pick(&["unavailable", "internal", "protocol", "rejected"]),
+            tape.pick(&[
+                "unavailable",
+                "internal",
+                "protocol",
+                "rejected",
+                "rate_limited",
+                "fatal"
+            ]),
             tape.pick(&[10, 50, 100])
         );
+    }
+    if tape.rarely(2) {
+        let _ = write!(text, ", retry_after: {}", backoffs::retry_after(tape));
     }
     if tape.rarely(2) {
         let _ = write!(

@@ -1,6 +1,7 @@
 //! Watches a run and remembers what must come out even.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use stormlab::engine::RunReport;
 use stormlab::engine::observe::Cause;
@@ -10,9 +11,7 @@ use stormlab::engine::observe::Reason;
 use stormlab::engine::observe::ServiceLevel;
 use stormlab::engine::observe::Verdict;
 use stormlab::measure::recorder::Recorder;
-use stormlab::policy::budget::BudgetConfig;
 use stormlab::policy::outcome::Class;
-use stormlab::policy::timeout::LateWait;
 use stormlab::scenario::model::Action;
 use stormlab::scenario::model::Deed;
 use stormlab::scenario::model::Effect;
@@ -20,6 +19,8 @@ use stormlab::scenario::model::Model;
 use stormlab::scenario::model::Trigger;
 use stormlab::units::Duration;
 use stormlab::units::SimTime;
+
+use super::waits;
 
 /// Counted at a service.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +54,8 @@ pub(super) struct Edge {
     pub(super) broken: u64,
     pub(super) crowded: u64,
     pub(super) throttled: u64,
+    /// At the end of any window.
+    pub(super) most_backing_off: u32,
     backing_off_ns: u128,
 }
 
@@ -70,6 +73,8 @@ pub(super) struct Witness<'m> {
     steady: Vec<bool>,
     /// Requests without a verdict: population and birth.
     unanswered: BTreeMap<(usize, SimTime), u64>,
+    /// The waits that a retry along an edge may have, under each policy that the edge ever has.
+    waits: Vec<Vec<RangeInclusive<Duration>>>,
 }
 
 impl<'m> Witness<'m> {
@@ -86,6 +91,7 @@ impl<'m> Witness<'m> {
             last_at: SimTime::ZERO,
             steady: (0..model.services.len()).map(|id| is_steady(model, id)).collect(),
             unanswered: BTreeMap::new(),
+            waits: (0..model.edges.len()).map(|edge| waits::of_edge(model, edge)).collect(),
         }
     }
 
@@ -201,28 +207,7 @@ impl Observer for Witness<'_> {
     fn backs_off(&mut self, now: SimTime, edge: usize, wait: Duration) {
         self.at(now);
         self.edges[edge].backed_off += 1;
-        // Of any retry under any policy that the edge ever has.
-        let policies =
-            std::iter::once(self.model).chain(self.model.operator.iter().filter_map(|action| {
-                match &action.what {
-                    Deed::Set { model, .. } => Some(model.as_ref()),
-                    _ => None,
-                }
-            }));
-        let mut policies = policies.map(|model| model.policy_of(edge));
-        let in_bounds = policies.any(|policy| {
-            let Some(retry) = &policy.retry else { return false };
-            // Waits grow, so the first and the last retry bound them all. One may be cut to the
-            // rest of the call's time.
-            let last = retry.max_attempts.map_or(100_000, |most| most.max(2) - 1);
-            let longest = match retry.budget.map(|budget| budget.config) {
-                Some(BudgetConfig::Rate(_)) => Duration::MAX, // Its turn comes when it comes.
-                _ => retry.backoff.bounds(last).1,
-            };
-            let cut = policy.timeout_rule.late_wait == LateWait::Truncate;
-            let least = if cut { Duration::ZERO } else { retry.backoff.bounds(1).0 };
-            (least..=longest).contains(&wait)
-        });
+        let in_bounds = self.waits[edge].iter().any(|bounds| bounds.contains(&wait));
         assert!(in_bounds, "edge {edge}: no retry waits for {wait}");
     }
 
@@ -290,6 +275,7 @@ impl Observer for Witness<'_> {
         }
         for (of, level) in self.edges.iter_mut().zip(edges) {
             of.backing_off_ns += u128::from(level.backing_off_ns);
+            of.most_backing_off = of.most_backing_off.max(level.backing_off);
         }
     }
 }

@@ -83,7 +83,8 @@ fn what_bounds_a_call_is_named() {
         "finagle",
         "refuses at once",
         &[
-            "the call has no limit of its own: it ends only when the retry budget does not pay or the breaker is open",
+            "the call ends at once, after 21 attempts",
+            "sooner, when the retry budget does not pay or the breaker is open",
         ],
     );
     check(
@@ -352,4 +353,22 @@ fn costs_are_those_of_hand_arithmetic() {
     // 33 for the rest.
     check("temporal", 8.0 + (34.0 * 73.0 + 33.0 * 47.0) / 120.0, 0.01);
     check("urllib3", 11.0, 0.0);
+}
+
+/// Hedges do not follow one another as retries do: the engine is asked what one call does.
+#[test]
+fn one_call_of_a_policy_that_hedges_is_simulated() {
+    #[track_caller]
+    fn check(name: &str, how: &str, expected: &str) {
+        let lines = explained(root(), name, how);
+        assert_eq!(lines[0], format!("one call, simulated: {expected}"), "{name}: {lines:?}");
+    }
+    check("dotnet-hedging-handler", "hangs", "attempts at 0, 2 s; it ends after 12 s");
+    check("dotnet-hedging-handler", "refuses at once", "attempts at 0, 0; it ends at once");
+    check("envoy-hedging", "hangs", "attempts at 0, 203 ms, 419 ms; it ends after 15 s");
+    check(
+        "grpc-hedging",
+        "hangs",
+        "attempts at 0, 500 ms, 1 s, 1.5 s; it does not end within the hour",
+    );
 }

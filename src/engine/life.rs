@@ -12,6 +12,7 @@
 mod answering;
 mod asking;
 mod attempt;
+mod backing_off;
 mod bearing;
 mod breaking;
 mod bulkheads;
@@ -42,6 +43,7 @@ use crate::engine::caller::Request;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
 use crate::engine::life::attempt::Attempt;
+use crate::engine::life::backing_off::BackingOff;
 use crate::engine::life::bulkheads::Place;
 use crate::engine::life::effects::Effects;
 use crate::engine::limits::Watch;
@@ -140,61 +142,6 @@ pub(super) struct Life<'p, O> {
     peak_attempts: usize,
     stopped_by: Option<LimitKind>,
     observer: &'p mut O,
-}
-
-/// Calls in back-off along one edge. Sums are kept modulo 2⁶⁴: differences of them are exact, and
-/// so is Little's law.
-#[derive(Clone, Copy, Debug, Default)]
-struct BackingOff {
-    now: u32,
-    changed_at: u64,
-    /// Integral of the number over time, up to the last change.
-    integral: u64,
-    /// The integral at the start of the window.
-    at_window: u64,
-    /// Moments of leaving less moments of entering.
-    left_less_entered: u64,
-}
-
-impl BackingOff {
-    #[inline(always)]
-    fn enter(&mut self, now: SimTime) {
-        self.integrate(now);
-        self.now += 1;
-        self.left_less_entered = self.left_less_entered.wrapping_sub(now.as_nanos());
-    }
-
-    #[inline(always)]
-    fn leave(&mut self, now: SimTime) {
-        self.integrate(now);
-        self.now -= 1;
-        self.left_less_entered = self.left_less_entered.wrapping_add(now.as_nanos());
-    }
-
-    #[inline(always)]
-    fn integrate(&mut self, now: SimTime) {
-        self.integral = self.integral(now);
-        self.changed_at = now.as_nanos();
-    }
-
-    fn integral(&self, now: SimTime) -> u64 {
-        let span = now.as_nanos() - self.changed_at;
-        self.integral.wrapping_add(u64::from(self.now).wrapping_mul(span))
-    }
-
-    /// The time spent in back-off by all calls, those still there up to `end`.
-    fn stays(&self, end: SimTime) -> u64 {
-        let still = u64::from(self.now).wrapping_mul(end.as_nanos());
-        self.left_less_entered.wrapping_add(still)
-    }
-
-    /// The integral over the window that ends now.
-    fn end_window(&mut self, now: SimTime) -> u64 {
-        self.integrate(now);
-        let since = self.integral.wrapping_sub(self.at_window);
-        self.at_window = self.integral;
-        since
-    }
 }
 
 impl<'p, O: Observer> Life<'p, O> {

@@ -6,13 +6,16 @@
 //! Invariant: busy workers ≤ workers (a trigger that takes workers away lets those in service
 //! finish), waiting ≤ limit, and the integrals of what is present are exact integers.
 
+mod level;
+
 use std::collections::VecDeque;
 
 use crate::engine::audit::ServiceAudit;
 use crate::engine::observe::ServiceLevel;
+use crate::engine::server::level::Level;
+use crate::engine::trigger::TriggeredErrors;
 use crate::policy::shedding::CoDelConfig;
 use crate::policy::shedding::Standing;
-use crate::scenario::model::Errors;
 use crate::scenario::model::QueueOrder;
 use crate::scenario::model::Service;
 use crate::scenario::model::WhenFull;
@@ -76,16 +79,6 @@ impl Replica {
     const fn is_up(&self) -> bool {
         self.down + self.refusing + self.hanging == 0
     }
-}
-
-/// Errors of a trigger that is on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TriggeredErrors {
-    /// Its place among the triggers.
-    pub(super) trigger: u32,
-    pub(super) errors: Errors,
-    /// It strikes so many replicas, the first ones.
-    pub(super) replicas: u32,
 }
 
 /// A service during a run.
@@ -391,63 +384,6 @@ impl<'p> Server<'p> {
     }
 }
 
-/// How much is present, and its integral over time.
-///
-/// The integral of a number that grows by `d` at `t` is the sum of `d · (end − t)`, so a level and
-/// the sum of `−d · t` say it all. Sums are kept modulo 2⁶⁴, which is exact for differences.
-#[derive(Debug, Default)]
-struct Level {
-    present: u32,
-    waiting: u32,
-    busy: u32,
-    /// The sums of `−d · t`, in the order of `counts`.
-    moments: [u64; 3],
-    /// The integrals at the start of the window.
-    at_window: [u64; 3],
-}
-
-impl Level {
-    #[inline(always)]
-    fn change(&mut self, now: SimTime, present: i32, waiting: i32, busy: i32) {
-        self.present = self.present.wrapping_add_signed(present);
-        self.waiting = self.waiting.wrapping_add_signed(waiting);
-        self.busy = self.busy.wrapping_add_signed(busy);
-        for (moment, change) in self.moments.iter_mut().zip([present, waiting, busy]) {
-            *moment = moment.wrapping_sub(now.as_nanos().wrapping_mul(i64::from(change) as u64));
-        }
-    }
-
-    /// Attempts present, waiting, busy workers.
-    const fn counts(&self) -> [u32; 3] {
-        [self.present, self.waiting, self.busy]
-    }
-
-    /// Their integrals since the start.
-    fn integrals(&self, now: SimTime) -> [u64; 3] {
-        let mut integrals = self.moments;
-        for (integral, count) in integrals.iter_mut().zip(self.counts()) {
-            *integral = integral.wrapping_add(now.as_nanos().wrapping_mul(count.into()));
-        }
-        integrals
-    }
-
-    fn end_window(&mut self, now: SimTime, replicas_up: u32) -> ServiceLevel {
-        let integrals = self.integrals(now);
-        let before = std::mem::replace(&mut self.at_window, integrals);
-        let since = |which: usize| integrals[which].wrapping_sub(before[which]);
-        ServiceLevel {
-            waiting: self.waiting,
-            present: self.present,
-            busy: self.busy,
-            replicas_up,
-            present_ns: since(0),
-            waiting_ns: since(1),
-            busy_ns: since(2),
-        }
-    }
-}
-
-/// Takes one of equal items out of a list.
 pub(super) fn remove_one<T: PartialEq>(list: &mut Vec<T>, item: &T) {
     if let Some(at) = list.iter().position(|other| other == item) {
         list.remove(at);

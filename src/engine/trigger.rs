@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::scenario::model::Deed;
+use crate::scenario::model::Errors;
 use crate::scenario::model::Model;
 use crate::units::Duration;
 use crate::units::SimTime;
@@ -82,4 +83,14 @@ impl Agenda {
         self.next_window = at + self.window;
         (at, Control::WindowEnds)
     }
+}
+
+/// Errors of a trigger that is on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TriggeredErrors {
+    /// Its place among the triggers.
+    pub(super) trigger: u32,
+    pub(super) errors: Errors,
+    /// It strikes so many replicas, the first ones.
+    pub(super) replicas: u32,
 }

@@ -3,11 +3,11 @@
 use crate::engine::audit::Left;
 use crate::engine::audit::ServiceLeft;
 use crate::engine::caller::Flag;
-use crate::engine::life::BackingOff;
 use crate::engine::life::Life;
 use crate::engine::life::asking::is_gone;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::attempt::Stage;
+use crate::engine::life::backing_off::BackingOff;
 use crate::engine::observe::Observer;
 use crate::units::SimTime;
 

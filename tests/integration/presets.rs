@@ -289,6 +289,10 @@ fn a_retry_that_retries_nothing_is_doubted() {
     assert!(said.contains("--> s.yaml:6:"), "{said}");
     assert!(said.contains("`on: [transient]`"), "{said}");
     assert!(complaints("{ preset: grpc, retry: { on: [] } }").contains("retries nothing"));
+    let breaker = "breaker: { consecutive: 5, open_for: 1s }";
+    let hedged = |on: &str| complaints(&format!("{{ hedge: {{ after: 0s{on} }}, {breaker} }}"));
+    assert!(hedged("").contains("`on` does not name `breaker_open`"));
+    assert!(!hedged(", on: [transient, breaker_open]").contains("`breaker_open`"));
     let place = tempfile::tempdir().unwrap();
     write(&place, &scenario("").replace("p: {}", "p: { preset: grpc, retry: { on: [] } }"));
     let (said, _, code) = stormlab(place.path(), &["explain", "--policy", "s.yaml:p"]);

@@ -1,7 +1,7 @@
 //! When a request is late: a percentile of recent latencies.
 //!
-//! Latencies fall into cells that grow with them (eight to each doubling, so the percentile is at
-//! most an eighth too long). At the end of every window the percentile is taken anew, and the cells
+//! Latencies fall into cells that grow with them, eight to each doubling, and are taken to lie evenly
+//! in each: the percentile is less than an eighth off. At the end of every window the percentile is taken anew, and the cells
 //! are emptied; before the end of the first window there is none, and nobody hedges.
 //!
 //! Invariant: the percentile of a window is one of its latencies, or at most an eighth more.
@@ -67,11 +67,12 @@ impl Percentile {
             let wanted = wanted.div_ceil(1_000).max(1);
             let mut below = 0;
             for (index, count) in self.cells.iter().enumerate() {
-                below += u64::from(*count);
-                if below >= wanted {
-                    self.estimate = Some(upper_end(index));
+                let with = below + u64::from(*count);
+                if with >= wanted {
+                    self.estimate = Some(within(index, wanted - below, u64::from(*count)));
                     break;
                 }
+                below = with;
             }
         }
         self.cells = [0; CELLS];
@@ -88,6 +89,14 @@ fn cell(latency: Duration) -> usize {
     }
     let doublings = u64::from(nanos.ilog2()) - u64::from(FINE.ilog2());
     (doublings * FINE + (nanos >> doublings)) as usize
+}
+
+/// Where the `nth` of `count` latencies of a cell lies, if they lie evenly.
+fn within(cell: usize, nth: u64, count: u64) -> Duration {
+    let first = cell.checked_sub(1).map_or(0, |below| upper_end(below).as_nanos());
+    let width = u128::from(upper_end(cell).as_nanos() - first);
+    let share = width * u128::from(nth) / u128::from(count.max(1));
+    Duration::from_nanos(first + share as u64)
 }
 
 /// The longest latency of a cell.

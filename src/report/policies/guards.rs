@@ -255,9 +255,9 @@ fn kind(it: &AdaptiveConfig) -> &'static str {
 /// What bounds retries over many calls, shortly.
 pub(crate) fn limiter(policy: &Policy) -> String {
     let mut all = Vec::new();
-    if let Some(it) = policy.retry.as_ref().and_then(|retry| retry.budget) {
-        all.push(budget_shortly(&it.config));
-    }
+    let of_retry = policy.retry.as_ref().and_then(|retry| retry.budget);
+    let of_hedge = policy.hedge.as_ref().and_then(|hedge| hedge.budget);
+    all.extend(of_retry.iter().chain(&of_hedge).map(|it| budget_shortly(&it.config)));
     all.extend(policy.throttle.as_ref().map(|it| match it.config {
         ThrottleConfig::Adaptive(_) => "adaptive throttle".to_owned(),
         ThrottleConfig::Admission(_) => "admission by success".to_owned(),

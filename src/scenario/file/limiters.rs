@@ -4,6 +4,7 @@ use crate::policy::limiter::BulkheadConfig;
 use crate::policy::limiter::adaptive::AdaptiveConfig;
 use crate::policy::limiter::adaptive::aimd::AimdConfig;
 use crate::policy::limiter::adaptive::envoy::EnvoyGradientConfig;
+use crate::policy::limiter::adaptive::envoy::MOST_SAMPLES;
 use crate::policy::limiter::adaptive::gradient::Gradient2Config;
 use crate::policy::limiter::adaptive::gradient::GradientConfig;
 use crate::policy::limiter::adaptive::vegas::VegasConfig;
@@ -226,7 +227,7 @@ fn read_min_rtt(node: &Node, problems: &mut Problems) -> Option<EnvoyGradientCon
     let update = fields.get("update_interval", problems, reader::positive_span);
     let interval = fields.get("interval", problems, reader::positive_span);
     let jitter = fields.get("jitter", problems, reader::share);
-    let requests = fields.get("requests", problems, reader::count(1, MOST_CALLS));
+    let requests = fields.get("requests", problems, reader::count(1, MOST_SAMPLES));
     fields.close(problems);
     let known = EnvoyGradientConfig::DEFAULT;
     let min = bounds.min.map_or(known.min, |count| count.value);

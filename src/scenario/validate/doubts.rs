@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::AttemptTimeout;
+use crate::policy::stack::Layer;
 use crate::policy::stack::Policy;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
@@ -136,6 +138,26 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
             doubts.push_with(place(written(), &["attempt_timeout"]), problem, help);
         }
         of_inner(policy, tree, doubts);
+        of_hedge(policy, tree, doubts);
+    }
+}
+
+/// A breaker inside a hedge that refuses one attempt ends the others: half-open it lets one probe
+/// through, the hedge beside it is refused, and the probe is given up before it can close it.
+fn of_hedge(policy: &Policy, tree: &Node, doubts: &mut Problems) {
+    let place_of = |layer| policy.order.iter().position(|other| *other == layer);
+    let inside = place_of(Layer::Breaker) > place_of(Layer::Hedge);
+    if let Some(hedge) = &policy.hedge
+        && inside
+        && !hedge.config.on.contains(Class::BreakerOpen)
+    {
+        let written = tree.get("policies").and_then(|all| all.get(&policy.name));
+        let problem = "an attempt that the `breaker` inside this `hedge` refuses ends the call, and \
+                       with it the attempts that are out, a probe among them: `on` does not name \
+                       `breaker_open`";
+        let help = "name it, as `on: [transient, breaker_open]`, or let `order` put `breaker` \
+                    before `hedge`";
+        doubts.push_with(place(written, &["hedge", "on"]), problem, help);
     }
 }
 

@@ -20,6 +20,8 @@ use crate::units::SimTime;
 
 /// Windows at the least limit after which minRTT is measured anew.
 const PINNED: u32 = 5;
+/// Answers that are looked at in one window, or one measurement: the first so many.
+pub const MOST_SAMPLES: u32 = 1_024;
 
 /// The settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -34,7 +36,7 @@ pub struct EnvoyGradientConfig {
     pub min_rtt_interval: Duration,
     /// The most that is added to that interval, as a share of it.
     pub min_rtt_jitter: f64,
-    /// Requests that a measurement takes.
+    /// Requests that a measurement takes, at most [`MOST_SAMPLES`].
     pub min_rtt_requests: u32,
     /// Which percentile stands for a window, in thousandths.
     pub percentile_milli: u32,
@@ -133,8 +135,8 @@ impl EnvoyGradient {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledGradient {
     gradient: EnvoyGradient,
-    /// Round trips of the window, or of the measurement, in nanoseconds. Kept from one to the next,
-    /// so that its memory is asked for once.
+    /// Round trips of the window, or of the measurement, in nanoseconds. Its memory is asked for
+    /// once, and is enough.
     samples: Vec<u64>,
     /// When the window ends; while minRTT is measured: since when.
     mark: SimTime,
@@ -142,8 +144,9 @@ pub struct SampledGradient {
 
 impl SampledGradient {
     /// As at the start: measuring.
-    pub const fn new(config: &EnvoyGradientConfig) -> Self {
-        Self { gradient: config.start(), samples: Vec::new(), mark: SimTime::ZERO }
+    pub fn new(config: &EnvoyGradientConfig) -> Self {
+        let samples = Vec::with_capacity(MOST_SAMPLES as usize);
+        Self { gradient: config.start(), samples, mark: SimTime::ZERO }
     }
 
     /// How many may be under way.
@@ -189,9 +192,11 @@ impl SampledGradient {
         if measuring && now < self.mark + rtt {
             return; // It was sent before, under another load.
         }
-        self.samples.push(rtt.as_nanos());
+        if self.samples.len() < MOST_SAMPLES as usize {
+            self.samples.push(rtt.as_nanos());
+        }
         if measuring
-            && self.samples.len() >= config.min_rtt_requests as usize
+            && self.samples.len() >= config.min_rtt_requests.min(MOST_SAMPLES) as usize
             && let Some(percentile) = self.take_percentile(config)
         {
             self.gradient.measured(config, now, percentile, draw);

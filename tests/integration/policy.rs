@@ -4,6 +4,7 @@
 //! otherwise: a correct program fails a line about 7 times in a million.
 
 mod mistakes;
+mod sampled;
 
 use stormlab::policy::backoff::Backoff;
 use stormlab::policy::backoff::Jitter;

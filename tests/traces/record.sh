@@ -39,5 +39,8 @@ cd "$here"
 [ $# -gt 0 ] || set -- */
 for library in "$@"; do
   library=${library%/}
-  [ "$library" = common ] || record "$library"
+  case "$library" in
+    common | adaptive) ;; # The one is shared, the other works out formulas and records nothing.
+    *) record "$library" ;;
+  esac
 done

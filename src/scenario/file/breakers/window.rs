@@ -150,6 +150,8 @@ pub(super) fn read_window(node: &Node, problems: &mut Problems) -> Option<Trip> 
         (Some(minimum), ..) => minimum.value,
         (None, _, Limit::Failures(failures)) => failures,
         (None, Some(calls), _) => calls,
+        // The number of calls is refused already; it would have been the minimum.
+        (None, None, _) if matches!(chosen, Some(("calls", _))) => return None,
         (None, None, _) => {
             problems.push_with(
                 head,

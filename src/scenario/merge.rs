@@ -31,7 +31,7 @@ const CHOICES: &[&str] = &[
     "work",
 ];
 /// Keys of which a map has one: naming one removes the others.
-const ALTERNATIVES: [&[&str]; 7] = [
+const ALTERNATIVES: [&[&str]; 8] = [
     &["arrivals", "users"],
     &["consecutive", "window", "average", "exhausted"],
     &["length", "calls"],
@@ -39,6 +39,7 @@ const ALTERNATIVES: [&[&str]; 7] = [
     &["failure_share", "more_than", "failures"],
     &["decides_after", "closes_after"],
     &["outlier", "breaker"],
+    &["aimd", "vegas", "gradient", "gradient2", "min_rtt"],
 ];
 /// Keys whose children are names, which mean nothing to the merge.
 const NAMED: [&str; 4] = ["clients", "services", "policies", "links"];

@@ -223,7 +223,7 @@ fn read_min_rtt(node: &Node, problems: &mut Problems) -> Option<EnvoyGradientCon
     let mut fields = Fields::open(node, "`min_rtt`", problems)?;
     let bounds = Bounds { initial: None, ..Bounds::read(&mut fields, true, problems) };
     let buffer = fields.get("buffer", problems, reader::real(0.0..=100.0));
-    let percentile = share(&mut fields, "percentile", problems);
+    let percentile = fields.get("percentile", problems, reader::share);
     let update = fields.get("update_interval", problems, reader::positive_span);
     let interval = fields.get("interval", problems, reader::positive_span);
     let jitter = fields.get("jitter", problems, reader::share);
@@ -237,7 +237,7 @@ fn read_min_rtt(node: &Node, problems: &mut Problems) -> Option<EnvoyGradientCon
         max,
         buffer: buffer.map_or(known.buffer, |it| it.value),
         percentile_milli: percentile
-            .map_or(known.percentile_milli, |it| (it * 1_000.0 + 0.5) as u32),
+            .map_or(known.percentile_milli, |it| (it.value.get() * 1_000.0 + 0.5) as u32),
         update_interval: update.map_or(known.update_interval, |span| span.value),
         min_rtt_interval: interval.map_or(known.min_rtt_interval, |span| span.value),
         min_rtt_jitter: jitter.map_or(known.min_rtt_jitter, |share| share.value.get()),

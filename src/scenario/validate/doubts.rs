@@ -37,7 +37,7 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
         Caller::Population(id) => model.populations[id].deadline.is_some(),
         Caller::Service(_) => false,
     });
-    let left = below(model, |edge| !is_patient(&model.policies[edge.policy]));
+    let left = below(model, |edge| leaves(&model.policies[edge.policy]));
     for (id, service) in model.services.iter().enumerate() {
         let written = tree.get("services").and_then(|all| all.get(&service.name));
         let at = |keys: &[&str]| place(written, keys);
@@ -246,6 +246,13 @@ fn caller_name<'m>(edge: &Edge, model: &'m Model) -> &'m str {
         Caller::Population(id) => &model.populations[id].name,
         Caller::Service(id) => &model.services[id].name,
     }
+}
+
+/// May a caller leave an attempt that is out? One that gives up does, and so does a hedge, whose
+/// losers nobody waits for.
+fn leaves(policy: &Policy) -> bool {
+    let hedges = |it: &Policy| it.hedge.as_ref().is_some_and(|it| it.config.max_attempts > 1);
+    !is_patient(policy) || policy.nested().any(hedges)
 }
 
 /// A caller of a service that waits however long it takes, in quotes.

@@ -64,3 +64,22 @@ fn r3_a_limit_that_hears_of_windows_moves_once_in_each() {
     assert_eq!(limits(", samples: {}"), 13);
     assert_eq!(limits(""), 19);
 }
+
+/// A percentile is written as the documents write it, and a variant may choose another kind.
+#[test]
+fn r3_another_kind_of_limit_replaces_the_first() {
+    let text = "
+run: { horizon: 30s, warm_up: 0s, window: 1s, replications: 1 }
+clients: { web: { arrivals: { burst: { count: 1, at: 0s } }, calls: server, policy: p } }
+policies: { p: { bulkhead: { limit: { vegas: {} } } } }
+services: { server: { workers: 1, work: 1ms } }
+variants: { other: { policies: { p: { bulkhead: { limit: { min_rtt: { percentile: 50% } } } } } } }
+";
+    let text = format!("schema: 1\nname: kinds\n{text}");
+    let scenario = stormlab::scenario::parse("test", text.as_bytes()).expect("it is valid");
+    let limits = scenario.variants.iter().map(|it| {
+        let policy = it.model.policies.iter().find(|policy| policy.name == "p").expect("p");
+        policy.bulkhead.expect("a bulkhead").config.limit
+    });
+    assert_eq!(limits.collect::<Vec<_>>(), [20, 3]);
+}

@@ -42,6 +42,7 @@ use crate::engine::caller::Parent;
 use crate::engine::caller::Request;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
+use crate::engine::jobs::Jobs;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::backing_off::BackingOff;
 use crate::engine::life::bulkheads::Place;
@@ -117,6 +118,7 @@ pub(super) struct Life<'p, O> {
     /// Does any timeout end when a worker takes the attempt up?
     has_patience: bool,
     effects: Effects,
+    pub(super) jobs: Jobs,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
@@ -175,6 +177,7 @@ impl<'p, O: Observer> Life<'p, O> {
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
             effects: Effects::new(plans),
+            jobs: Jobs::default(),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],

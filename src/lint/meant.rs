@@ -282,6 +282,8 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     let balance = match it.balance {
         Balance::RoundRobin => "round_robin",
         Balance::Random => "random",
+        Balance::ByDestination => "by_destination",
+        Balance::ByProcess => "by_process",
     };
     out.put_or(2, "balance", (it.balance, defaults::BALANCE), balance);
     if !it.calls.is_empty() {
@@ -360,6 +362,10 @@ fn triggers(out: &mut Lines, model: &Model) {
             Effect::LoseReplies { service, share } => {
                 (of(service), format!("{{ lose_replies: {share} }}"))
             }
+            Effect::Stop { queue, processes, how } => (
+                format!("queue: {}", name(&model.queues[queue].name)),
+                format!("{{ {}: {processes} }}", how.name()),
+            ),
             Effect::Surge { population, factor } => (
                 format!("clients: {}", name(&model.populations[population].name)),
                 format!("{{ surge: {factor} }}"),
@@ -389,6 +395,7 @@ fn operator(out: &mut Lines, model: &Model) {
                 format!("set: {{ {changes} }}")
             }
             Deed::Flush(service) => format!("flush: {}", name(&model.services[*service].name)),
+            Deed::Resume(queue) => format!("resume: {}", name(&model.queues[*queue].name)),
             Deed::Restart(service) => {
                 format!("restart: {}", name(&model.services[*service].name))
             }

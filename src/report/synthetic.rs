@@ -76,6 +76,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
         overload: None,
         balance: Balance::RoundRobin,
         idempotency: None,
+        replay_window: None,
     }
 }
 
@@ -90,6 +91,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
         })
         .collect();
     for index in 0..extra {
+        queues: Vec::new(),
         services.push(service(&format!("dependency-with-a-long-name-{index}"), 4, 5, Vec::new()));
     }
     let link =
@@ -135,6 +137,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
         services,
         edges,

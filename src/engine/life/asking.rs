@@ -195,7 +195,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let replica = match chosen {
             Some(replica) => replica,
-            None => self.choose_replica(edge, key),
+            None => self.choose_replica(edge, parent, key),
         };
         let attempt = Attempt {
             key,
@@ -233,7 +233,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     #[inline(always)]
-    pub(super) fn choose_replica(&mut self, edge: &EdgePlan, key: u64) -> u16 {
+    pub(super) fn choose_replica(&mut self, edge: &EdgePlan, parent: Parent, key: u64) -> u16 {
         if edge.replicas == 1 {
             return 0;
         }
@@ -247,6 +247,8 @@ impl<'p, O: Observer> Life<'p, O> {
                 let draw = self.rare_draw(Purpose::Balance, key, 0);
                 ((f64::from(edge.replicas) * draw.get()) as u32).min(edge.replicas - 1) as u16
             }
+            Balance::ByDestination => (self.destination_of(parent) % edge.replicas) as u16,
+            Balance::ByProcess => (self.instance_of(parent) % edge.replicas) as u16,
         }
     }
 

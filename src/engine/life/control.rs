@@ -60,7 +60,7 @@ impl<O: Observer> Life<'_, O> {
                 let lasts = self.model.triggers[index].lasts;
                 self.restart(service, lasts);
             }
-            Effect::Surge { .. } => {} // The arrivals know it from the start.
+            Effect::Stop { .. } | Effect::Surge { .. } => {} // The arrivals know it from the start.
         }
     }
 
@@ -91,7 +91,7 @@ impl<O: Observer> Life<'_, O> {
                 self.servers[service].give_workers_back(share.get());
                 self.take_all(service);
             }
-            Effect::Restart(_) | Effect::Surge { .. } => {}
+            Effect::Restart(_) | Effect::Stop { .. } | Effect::Surge { .. } => {}
         }
     }
 
@@ -148,6 +148,7 @@ impl<O: Observer> Life<'_, O> {
                     self.take_all(service); // There may be more workers now.
                 }
             }
+            Deed::Resume(_) => {}
             Deed::Flush(service) => self.flush(*service),
             Deed::Restart(service) => {
                 let lasts = self.restart_lasts(*service);

@@ -170,6 +170,7 @@ fn meant(
     let mut model = Model {
         run: crate::scenario::model::RunSettings { recovery, ..run },
         populations: system.populations,
+        queues: Vec::new(),
         services: system.services,
         edges: system.edges,
         policies: system.policies,

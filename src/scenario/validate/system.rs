@@ -127,6 +127,7 @@ pub(super) fn system(
                 arrivals: arrivals(client.it.arrivals.as_ref()?, run.warm_up),
                 calls: i,
                 deadline: client.it.deadline.map(|deadline| deadline.value),
+                queue: None,
             })
         })
         .collect();
@@ -156,6 +157,7 @@ pub(super) fn system(
                 overload: service.overload,
                 balance: service.balance.map_or(defaults::BALANCE, |balance| balance.value),
                 idempotency: service.idempotency,
+                replay_window: None,
             })
         })
         .collect();

@@ -91,7 +91,6 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
         })
         .collect();
     for index in 0..extra {
-        queues: Vec::new(),
         services.push(service(&format!("dependency-with-a-long-name-{index}"), 4, 5, Vec::new()));
     }
     let link =
@@ -139,6 +138,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             deadline: None,
             queue: None,
         }],
+        queues: Vec::new(),
         services,
         edges,
         policies: vec![Policy::plain("thrice")],

@@ -25,7 +25,9 @@ impl<O: Observer> Life<'_, O> {
     #[inline(never)]
     pub(super) fn choose_among(&mut self, slot: u32, call: Call<'_>, key: u64) -> Option<u16> {
         let edge = call.edge;
-        let Some(ejection) = &edge.ejection else { return Some(self.choose_replica(edge, call.parent, key)) };
+        let Some(ejection) = &edge.ejection else {
+            return Some(self.choose_replica(edge, call.parent, key));
+        };
         let balance = self.servers[edge.target].settings.balance;
         let choice = match balance {
             Balance::RoundRobin => Choice::From(self.turns[edge.index]),

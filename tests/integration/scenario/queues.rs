@@ -48,6 +48,10 @@ queues:
     )
 }
 
+fn per_second(rate: f64) -> Rate {
+    Rate::per_second(rate).expect("a rate")
+}
+
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
@@ -90,7 +94,7 @@ fn each_setting_of_a_queue_means_what_it_says_and_means_it_again() {
         batch: 7,
         prefetch: 3,
         order: ClaimOrder::NewestDue,
-        rate: Some(Rate::per_second(10_000.0)),
+        rate: Some(per_second(10_000.0)),
         idles_when_open: true,
     };
     assert_eq!(claim.claim, expected);
@@ -140,7 +144,7 @@ fn destinations_have_places_a_rate_and_an_end_of_patience() {
     let expected = Destinations {
         in_flight: Some(10),
         when_full: WhenFullyInFlight::HoldsWorker,
-        rate: Some(DeliveryRate { rate: Rate::per_second(10.0), burst: 20 }),
+        rate: Some(DeliveryRate { rate: per_second(10.0), burst: 20 }),
         suspend: Some(Suspend {
             on: ClassSet::of(&[Class::Denied, Class::Gone]),
             at: 101,
@@ -152,7 +156,7 @@ fn destinations_have_places_a_rate_and_an_end_of_patience() {
     let plain = queue("destinations: { in_flight: unlimited, rate: 90/min, suspend: { at: 3 } }");
     let suspend =
         Suspend { on: ClassSet::PERMANENT, at: 3, lasts: None, jobs: JobsMeanwhile::Wait };
-    let rate = DeliveryRate { rate: Rate::per_second(1.5), burst: 1 };
+    let rate = DeliveryRate { rate: per_second(1.5), burst: 1 };
     let expected = Destinations {
         in_flight: None,
         when_full: WhenFullyInFlight::Returns,

@@ -5,6 +5,8 @@ mod backoffs;
 mod disturbances;
 pub(super) mod doubts;
 mod doubts_effects;
+mod doubts_jobs;
+mod doubts_queues;
 mod ejections;
 mod expect;
 mod graph;

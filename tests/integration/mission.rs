@@ -1,0 +1,4 @@
+//! The five source systems as scenarios: their pages, and the list of what they state.
+
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod pages;

@@ -75,6 +75,13 @@ fn every_page_and_every_picture_has_a_template() {
         assert!(known, "docs/mission/{page}.md has no template");
     }
     let pages = names("docs/mission", ".md");
+    let list = read(&root().join("docs/mission/README.md"));
+    for page in pages.iter().filter(|page| *page != "README") {
+        assert!(
+            list.contains(&format!("]({page}.md)")),
+            "docs/mission/README.md lists no {page}.md"
+        );
+    }
     let text: String =
         pages.iter().map(|name| read(&root().join(format!("docs/mission/{name}.md")))).collect();
     for picture in names("docs/mission", ".png") {

@@ -11,6 +11,7 @@ mod expectations;
 mod run;
 mod services;
 
+pub use calls::Answer;
 pub use calls::Caller;
 pub use calls::Edge;
 pub use calls::Link;

@@ -1,0 +1,3 @@
+//! The five source systems as scenarios: what they say, event by event.
+
+mod nest;

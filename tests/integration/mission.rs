@@ -4,5 +4,9 @@
 
 mod coverage;
 mod figures;
+mod nest;
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod pages;
 mod probes;
+
+

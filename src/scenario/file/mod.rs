@@ -4,6 +4,7 @@
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
 mod amounts;
+mod answers;
 mod backoffs;
 mod breakers;
 mod budgets;

@@ -47,11 +47,13 @@ pub(super) enum Kind {
     PatienceEnds,
     /// It is time for another attempt beside those that are out (slot: call).
     HedgeDue,
+    /// A caller is told of its result, or looks for it (slot: attempt).
+    ReadDue,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Birth,
         Self::UserWakes,
         Self::AttemptArrives,
@@ -63,12 +65,13 @@ impl Kind {
         Self::RetryDue,
         Self::PatienceEnds,
         Self::HedgeDue,
+        Self::ReadDue,
     ];
 
     /// The class that decides between events of one instant, from 0.
     pub(super) const fn class(self) -> u8 {
         match self {
-            Self::WorkEnds | Self::ReplyArrives => 0,
+            Self::WorkEnds | Self::ReplyArrives | Self::ReadDue => 0,
             Self::AttemptTimesOut
             | Self::CallTimesOut
             | Self::CancelArrives
@@ -135,6 +138,7 @@ impl Event {
             8 => Kind::RetryDue,
             9 => Kind::PatienceEnds,
             10 => Kind::HedgeDue,
+            11 => Kind::ReadDue,
             _ => unreachable!(), // Retries are common: they go through the one jump of the match.
         }
     }

@@ -6,7 +6,7 @@
 //! `life/ejecting.rs`), the way of an outcome back outwards in `life/settling.rs`, the wait for the
 //! next try in `life/retrying.rs`, policies inside policies and attempts side by side in
 //! `life/nesting.rs`; the answering side in `life/answering.rs` and, for what ends
-//! there unanswered, `life/losing.rs`; disturbances and what people do are in `life/control.rs`. The
+//! there unanswered, `life/losing.rs`; results that come later in `life/deferring.rs`; disturbances and what people do are in `life/control.rs`. The
 //! rules R1 to R13 of the model are marked where they are decided.
 
 mod answering;
@@ -18,6 +18,7 @@ mod breaking;
 mod bulkheads;
 mod closing;
 mod control;
+mod deferring;
 mod effects;
 mod ejecting;
 mod holding;
@@ -45,6 +46,7 @@ use crate::engine::event::Kind;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::backing_off::BackingOff;
 use crate::engine::life::bulkheads::Place;
+use crate::engine::life::deferring::Deferring;
 use crate::engine::life::effects::Effects;
 use crate::engine::limits::Watch;
 use crate::engine::observe::EdgeLevel;
@@ -117,6 +119,7 @@ pub(super) struct Life<'p, O> {
     /// Does any timeout end when a worker takes the attempt up?
     has_patience: bool,
     effects: Effects,
+    deferring: Deferring,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
@@ -175,6 +178,7 @@ impl<'p, O: Observer> Life<'p, O> {
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
             effects: Effects::new(plans),
+            deferring: Deferring::new(plans),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
@@ -309,6 +313,10 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.note(event);
                 self.lose_patience(slot);
             }
+            Kind::ReadDue if self.is_read_due(slot, sequence) => {
+                self.note(event);
+                self.read_due(slot, sequence);
+            }
             _ => return,
         }
         if !self.called.is_empty() {
@@ -346,6 +354,7 @@ impl<'p, O: Observer> Life<'p, O> {
             + (self.request_deadlines.capacity() + self.deadlines.capacity()) * 8
             + self.asked.capacity() * 4
             + self.effects.bytes()
+            + self.deferring.bytes()
             + self.servers.iter().map(Server::bytes).sum::<usize>()
             + self.states.iter().map(Strategies::bytes).sum::<usize>()
     }

@@ -80,6 +80,7 @@ pub(crate) fn model() -> Model {
             policy: 0,
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
             operation: Operation::Read,
+            deferred: None,
         }],
         policies: vec![
             Policy::plain("thrice")

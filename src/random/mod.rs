@@ -78,6 +78,14 @@ pub enum Purpose {
     RequestError = 20,
     /// Is the answer of a handler lost, whatever the network does?
     AnswerLoss = 21,
+    /// Does a deferred reply keep the contract?
+    ReplyForm = 22,
+    /// Does a read of a deferred reply fail?
+    ReadError = 23,
+    /// The time of the word that a deferred reply is there.
+    Notification = 24,
+    /// Is this word lost?
+    NotificationLoss = 25,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -105,6 +105,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             policy: 0,
             link: link.clone(),
             operation: Operation::Read,
+            deferred: None,
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();

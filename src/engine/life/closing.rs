@@ -24,6 +24,7 @@ impl<O: Observer> Life<'_, O> {
             pending: self.calendar.pending() as u64,
             retry_places: self.retry_places(),
             ledgers: self.effects.laws(self.requests.len() + self.attempts.len()),
+            results: [self.deferring.still_waiting(), 0],
             ..Left::default()
         };
         left.places = self.places();
@@ -53,6 +54,7 @@ impl<O: Observer> Life<'_, O> {
                         left_there.waiting = left_there.waiting.wrapping_add(stay);
                     }
                 }
+                Stage::Deferred => left.results[1] += 1,
                 Stage::Removed | Stage::Replying(_) | Stage::Over => {}
             }
         }

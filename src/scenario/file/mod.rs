@@ -8,6 +8,7 @@ mod backoffs;
 mod breakers;
 mod budgets;
 mod clients;
+mod deferred;
 mod distribution;
 mod disturbances;
 mod effects;

@@ -8,6 +8,7 @@ use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::Named;
+use crate::scenario::file::deferred::read_reply;
 use crate::scenario::file::distribution;
 use crate::scenario::file::effects::read_idempotency;
 use crate::scenario::file::effects::read_operation;
@@ -18,6 +19,7 @@ use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
 use crate::scenario::model::Cold;
 use crate::scenario::model::Deed;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Errors;
 use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::Idempotency;
@@ -75,6 +77,7 @@ pub(in crate::scenario) struct WrittenCall {
     pub(in crate::scenario) to: Option<Spanned<String>>,
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
+    pub(in crate::scenario) reply: Option<Deferred>,
     pub(in crate::scenario) place: Place,
 }
 
@@ -201,8 +204,9 @@ fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
     );
     let policy = fields.get("policy", problems, reference);
     let operation = fields.get("operation", problems, read_operation);
+    let reply = fields.take("reply").and_then(|node| read_reply(node, problems));
     fields.close(problems);
-    Some(WrittenCall { to, policy, operation, place: node.place })
+    Some(WrittenCall { to, policy, operation, reply, place: node.place })
 }
 
 fn read_overload(node: &Node, problems: &mut Problems) -> Option<Overload> {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::random::Distribution;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Operation;
 use crate::scenario::model::PolicyId;
 use crate::scenario::model::PopulationId;
@@ -32,6 +33,9 @@ pub struct Edge {
     pub link: Link,
     /// What its attempts do at the service.
     pub operation: Operation,
+    /// Its attempts are submits, whose results come later under a key; `None`: they are answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Deferred>,
 }
 
 /// The network between a caller and a service; the same both ways.

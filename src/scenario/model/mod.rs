@@ -5,6 +5,7 @@
 
 mod calls;
 mod clients;
+mod deferred;
 mod disturbances;
 mod effects;
 mod expectations;
@@ -20,6 +21,11 @@ pub use clients::OpenArrivals;
 pub use clients::Population;
 pub use clients::Process;
 pub use clients::RateSegment;
+pub use deferred::Deferred;
+pub use deferred::Malformed;
+pub use deferred::Notification;
+pub use deferred::ReadErrors;
+pub use deferred::Told;
 pub use disturbances::Action;
 pub use disturbances::Deed;
 pub use disturbances::Effect;

@@ -17,6 +17,7 @@ use crate::scenario::file::WrittenLink;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Caller;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Edge;
 use crate::scenario::model::Link;
 use crate::scenario::model::OpenArrivals;
@@ -54,6 +55,7 @@ pub(super) struct Found {
     pub(super) target: usize,
     pub(super) policy: usize,
     pub(super) operation: Operation,
+    pub(super) deferred: Option<Deferred>,
     pub(super) place: Place,
 }
 
@@ -80,6 +82,7 @@ pub(super) fn system(
                        to: Option<&Spanned<String>>,
                        policy: Option<&Spanned<String>>,
                        operation: Option<Spanned<Operation>>,
+                       deferred: Option<&Deferred>,
                        place,
                        problems: &mut Problems| {
         let target = to.and_then(|to| names.services.find(to, problems));
@@ -92,13 +95,15 @@ pub(super) fn system(
             policies.push(no_policy());
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
-        Some(Found { caller, target: target?, policy: policy?, operation, place })
+        let (target, policy, deferred) = (target?, policy?, deferred.cloned());
+        Some(Found { caller, target, policy, operation, deferred, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
         let (calls, policy) = (client.it.calls.as_ref(), client.it.policy.as_ref());
         let (caller, place) = (Caller::Population(i), client.name.place);
-        found.push(resolve(caller, calls, policy, client.it.operation, place, problems));
+        let (operation, reply) = (client.it.operation, client.it.reply.as_ref());
+        found.push(resolve(caller, calls, policy, operation, reply, place, problems));
     }
     let mut calls = Vec::new();
     for (i, service) in written.services.iter().enumerate() {
@@ -106,7 +111,8 @@ pub(super) fn system(
         for call in &service.it.calls {
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
-            found.push(resolve(Caller::Service(i), to, policy, call.operation, place, problems));
+            let (caller, reply) = (Caller::Service(i), call.reply.as_ref());
+            found.push(resolve(caller, to, policy, call.operation, reply, place, problems));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
     }
@@ -172,6 +178,7 @@ pub(super) fn system(
             target: found.target,
             policy: found.policy,
             operation: found.operation,
+            deferred: found.deferred.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

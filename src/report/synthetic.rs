@@ -11,6 +11,7 @@ use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::Band;
 use crate::experiment::result::VariantResult;
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::outcome::Amplification;
 use crate::measure::outcome::EffectCounts;
 use crate::measure::outcome::RunClass;
@@ -263,6 +264,7 @@ fn outcome(
             })
             .collect(),
         effects: vec![EffectCounts::default(); services],
+        deferred: vec![DeferredCounts::default(); services],
         goodput_ratio: [Some(1.0), Some(0.05), Some(if stuck { 0.01 } else { 0.97 })],
         lost_share: Some(if stuck { 0.98 } else { 0.03 }),
         wasted_share: Some(0.5),
@@ -317,6 +319,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         },
         recovery_after_action_s: None,
         writes: None,
+        deferred: None,
         versus_base: None,
         amplification: names
             .enumerate()
@@ -351,6 +354,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         fingerprint: 0xfeed,
         peak_attempts: 4_000,
         verdicts: vec![Verdicts::default()],
+        deferred: vec![DeferredCounts::default(); services],
         series,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),

@@ -37,6 +37,7 @@ pub use effects::Remembers;
 pub use expectations::Comparison;
 pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
+pub use expectations::ExpectedResults;
 pub use expectations::Phase;
 pub use run::Limits;
 pub use run::RecoverySettings;
@@ -148,6 +149,11 @@ impl Model {
     /// Does any call have an effect at the service?
     pub fn is_written_to(&self, service: ServiceId) -> bool {
         self.edges.iter().any(|edge| edge.target == service && edge.operation.writes())
+    }
+
+    /// Does a service write its results under keys, for any of its callers?
+    pub fn defers(&self, service: ServiceId) -> bool {
+        self.edges.iter().any(|edge| edge.target == service && edge.deferred.is_some())
     }
 
     /// The policy of an edge.

@@ -4,6 +4,7 @@
 mod backoffs;
 mod disturbances;
 pub(super) mod doubts;
+mod doubts_deferred;
 mod doubts_effects;
 mod ejections;
 mod expect;

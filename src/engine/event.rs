@@ -47,13 +47,19 @@ pub(super) enum Kind {
     PatienceEnds,
     /// It is time for another attempt beside those that are out (slot: call).
     HedgeDue,
+    /// A process looks for due jobs (slot: process, of all queues).
+    ProcessLooks,
+    /// The lease of a claimed job ends (slot: job).
+    LeaseEnds,
+    /// The rate of a destination allows another execution (slot: destination).
+    RateAllows,
     /// A caller is told of its result, or looks for it (slot: attempt).
     ReadDue,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 15] = [
         Self::Birth,
         Self::UserWakes,
         Self::AttemptArrives,
@@ -65,6 +71,9 @@ impl Kind {
         Self::RetryDue,
         Self::PatienceEnds,
         Self::HedgeDue,
+        Self::ProcessLooks,
+        Self::LeaseEnds,
+        Self::RateAllows,
         Self::ReadDue,
     ];
 
@@ -75,9 +84,10 @@ impl Kind {
             Self::AttemptTimesOut
             | Self::CallTimesOut
             | Self::CancelArrives
-            | Self::PatienceEnds => 1,
-            Self::RetryDue | Self::HedgeDue => 2,
-            Self::Birth | Self::UserWakes | Self::AttemptArrives => 3,
+            | Self::PatienceEnds
+            | Self::LeaseEnds => 1,
+            Self::RetryDue | Self::HedgeDue | Self::RateAllows => 2,
+            Self::Birth | Self::UserWakes | Self::AttemptArrives | Self::ProcessLooks => 3,
         }
     }
 }
@@ -138,7 +148,10 @@ impl Event {
             8 => Kind::RetryDue,
             9 => Kind::PatienceEnds,
             10 => Kind::HedgeDue,
-            11 => Kind::ReadDue,
+            11 => Kind::ProcessLooks,
+            12 => Kind::LeaseEnds,
+            13 => Kind::RateAllows,
+            14 => Kind::ReadDue,
             _ => unreachable!(), // Retries are common: they go through the one jump of the match.
         }
     }

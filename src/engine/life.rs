@@ -16,11 +16,13 @@ mod backing_off;
 mod bearing;
 mod breaking;
 mod bulkheads;
+mod claiming;
 mod closing;
 mod control;
 mod deferring;
 mod effects;
 mod ejecting;
+mod executing;
 mod holding;
 mod losing;
 mod nesting;
@@ -43,6 +45,7 @@ use crate::engine::caller::Parent;
 use crate::engine::caller::Request;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
+use crate::engine::jobs::Jobs;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::backing_off::BackingOff;
 use crate::engine::life::bulkheads::Place;
@@ -119,6 +122,7 @@ pub(super) struct Life<'p, O> {
     /// Does any timeout end when a worker takes the attempt up?
     has_patience: bool,
     effects: Effects,
+    pub(super) jobs: Jobs,
     deferring: Deferring,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
@@ -178,6 +182,7 @@ impl<'p, O: Observer> Life<'p, O> {
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
             effects: Effects::new(plans),
+            jobs: Jobs::new(model),
             deferring: Deferring::new(plans),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
@@ -205,6 +210,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Schedules the first birth of every population and the first thought of every user.
     fn set_out(&mut self) {
+        self.send_processes_out();
         for (index, population) in self.model.populations.iter().enumerate() {
             self.first_user.push(self.asked.len() as u32);
             match &population.arrivals {
@@ -259,6 +265,7 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             if self.agenda.next_at() > at {
                 self.let_in();
+                self.work_on_jobs();
             }
         }
     }
@@ -313,6 +320,18 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.note(event);
                 self.lose_patience(slot);
             }
+            Kind::ProcessLooks => {
+                self.note(event);
+                self.look_for_jobs(slot);
+            }
+            Kind::LeaseEnds if self.jobs.records[slot].lease == sequence => {
+                self.note(event);
+                self.end_lease(slot);
+            }
+            Kind::RateAllows => {
+                self.note(event);
+                self.let_in_by_rate(slot);
+            }
             Kind::ReadDue if self.is_read_due(slot, sequence) => {
                 self.note(event);
                 self.read_due(slot, sequence);
@@ -321,6 +340,9 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         if !self.called.is_empty() {
             self.let_in();
+        }
+        if !self.jobs.ready.is_empty() {
+            self.work_on_jobs();
         }
     }
 
@@ -339,7 +361,9 @@ impl<'p, O: Observer> Life<'p, O> {
         let in_flight = self.attempts.len().max(self.requests.len());
         let limits = &self.model.run.limits;
         if let Some(limit) =
-            watch.look(limits, in_flight, &self.calendar, self.events, || self.bytes())
+            watch.look(limits, in_flight, self.jobs.at_rest(), &self.calendar, self.events, || {
+                self.bytes()
+            })
         {
             self.stopped_by = Some(limit);
         }
@@ -354,6 +378,7 @@ impl<'p, O: Observer> Life<'p, O> {
             + (self.request_deadlines.capacity() + self.deadlines.capacity()) * 8
             + self.asked.capacity() * 4
             + self.effects.bytes()
+            + self.jobs.bytes()
             + self.deferring.bytes()
             + self.servers.iter().map(Server::bytes).sum::<usize>()
             + self.states.iter().map(Strategies::bytes).sum::<usize>()
@@ -382,12 +407,15 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Requests without a verdict.
     fn open_requests(&mut self) -> Vec<(usize, SimTime)> {
-        let slots = self.requests.slots_in_use();
+        let mut slots = self.requests.slots_in_use();
+        slots.retain(|slot| self.jobs.execution(*slot).is_none());
         let of = |slot| {
             let request: Request = self.requests[slot];
             (request.population as usize, request.born_at)
         };
-        slots.into_iter().map(of).collect()
+        let mut open: Vec<_> = slots.into_iter().map(of).collect();
+        open.extend(self.jobs.open());
+        open
     }
 }
 

@@ -53,7 +53,9 @@ pub(crate) fn model() -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
+        queues: Vec::new(),
         services: vec![Service {
             name: "shop".into(),
             replicas: 1,
@@ -74,6 +76,7 @@ pub(crate) fn model() -> Model {
             overload: None,
             balance: Balance::RoundRobin,
             idempotency: None,
+            replay_window: None,
         }],
         edges: vec![Edge {
             caller: Caller::Population(0),

@@ -78,14 +78,18 @@ pub enum Purpose {
     RequestError = 20,
     /// Is the answer of a handler lost, whatever the network does?
     AnswerLoss = 21,
+    /// Does a worker fail before it executes a job?
+    WorkerError = 22,
+    /// Does the maker of a counter die before its time to live is set?
+    CounterDies = 23,
     /// Does a deferred reply keep the contract?
-    ReplyForm = 22,
+    ReplyForm = 24,
     /// Does a read of a deferred reply fail?
-    ReadError = 23,
+    ReadError = 25,
     /// The time of the word that a deferred reply is there.
-    Notification = 24,
+    Notification = 26,
     /// Is this word lost?
-    NotificationLoss = 25,
+    NotificationLoss = 27,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

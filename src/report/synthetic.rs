@@ -77,6 +77,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
         overload: None,
         balance: Balance::RoundRobin,
         idempotency: None,
+        replay_window: None,
     }
 }
 
@@ -137,7 +138,9 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
+        queues: Vec::new(),
         services,
         edges,
         policies: vec![Policy::plain("thrice")],

@@ -36,6 +36,7 @@ pub(in crate::scenario) struct WrittenClients {
     pub(in crate::scenario) deadline: Option<Spanned<Duration>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
     pub(in crate::scenario) reply: Option<Deferred>,
+    pub(in crate::scenario) queue: Option<Spanned<String>>,
 }
 
 /// When they ask, as written: moments count from the end of the warm-up.
@@ -79,8 +80,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenClient
     let deadline = fields.get("deadline", problems, reader::positive_span);
     let operation = fields.get("operation", problems, read_operation);
     let reply = fields.take("reply").and_then(|node| read_reply(node, problems));
+    let queue = fields.get("queue", problems, reference);
     fields.close(problems);
-    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation, reply })
+    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation, reply, queue })
 }
 
 fn read_users(node: &Node, problems: &mut Problems) -> Option<WrittenArrivals> {

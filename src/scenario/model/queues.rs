@@ -222,3 +222,38 @@ pub struct ReplayWindow {
     /// The answer to older ones.
     pub answer: Class,
 }
+
+impl JobQueue {
+    /// Can a failed job come again?
+    pub fn repeats(&self) -> bool {
+        self.most_executions() != Some(1)
+    }
+
+    /// The most executions of one job, those left out that end in the worker's own fault; `None`:
+    /// as many as its age allows. What a counter shares between jobs is no number of one job.
+    pub fn most_executions(&self) -> Option<u32> {
+        let of_job = |counter: Counter| match counter.scope {
+            CounterScope::Job | CounterScope::JobStep => Some(counter.gives_up_at),
+            CounterScope::Entity | CounterScope::Nodes | CounterScope::NewId => None,
+        };
+        match self.counter {
+            Some(counter) => of_job(counter),
+            None => self.retry.max_attempts,
+        }
+    }
+
+    /// All waits of a job that is executed as often as it can be, at their longest; `None`: there
+    /// is no end to them.
+    pub fn longest_waits(&self) -> Option<Duration> {
+        let retries = self.most_executions()?.saturating_sub(1);
+        Some(self.retry.backoff.total_bounds(retries).1)
+    }
+
+    /// The longest that executions of one job may follow one another, by the number of attempts or
+    /// by age, whichever ends first; `None`: for ever. Executions themselves and waits for a worker
+    /// or a destination come on top of the waits.
+    pub fn longest_life(&self) -> Option<Duration> {
+        let age = self.retry.max_elapsed.map(|limit| limit.after);
+        self.longest_waits().into_iter().chain(age).min()
+    }
+}

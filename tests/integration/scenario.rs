@@ -1,5 +1,6 @@
 //! The scenario language as its users meet it: a file in, a model or every problem out.
 
+mod asked;
 mod breakers;
 mod budgets;
 mod doubts;

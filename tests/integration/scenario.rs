@@ -11,6 +11,7 @@ mod inner;
 mod meaning;
 mod mistakes;
 mod queues;
+mod queues_doubts;
 mod strangers;
 mod writes;
 

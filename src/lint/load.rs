@@ -17,6 +17,7 @@ use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
 use crate::lint::worst_case::executions;
 use crate::lint::worst_case::patience_with;
+use crate::scenario::model::Caller;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;

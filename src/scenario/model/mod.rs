@@ -174,6 +174,12 @@ impl Model {
         self.populations[population].mean_rate(self.run.warm_up, until)
     }
 
+    /// How many processes call for a population: its instances, or those that work on its queue.
+    pub fn processes_of(&self, population: PopulationId) -> u32 {
+        let it = &self.populations[population];
+        it.queue.map_or(it.size, |queue| self.queues[queue].processes)
+    }
+
     /// Does any call have an effect at the service?
     pub fn is_written_to(&self, service: ServiceId) -> bool {
         self.edges.iter().any(|edge| edge.target == service && edge.operation.writes())

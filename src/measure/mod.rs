@@ -6,6 +6,7 @@ mod counts;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod horizon;
+pub mod jobs;
 pub mod outcome;
 pub mod record;
 pub mod recorder;

@@ -130,7 +130,7 @@ fn what_is_missing_or_idle_is_told_with_its_place() {
     check("service: shop, attempts: \"== 1\", to: 101s", "the run ends at 100s");
     check("service: shop, attempts: \"== 1\", to: 0s", "this span must be longer than 0s");
     check("service: shop, attempts: \"== 1\", from: 100s", "this span is empty");
-    check("latency: \"<= 1s\"", "which latency of all?");
+    check("latency: \"<= 1s\"", "which of all the values?");
     check("latency: \"<= 1s\", quantile: median", "`median` is no quantile");
     check("latency: \"<= 1s\", quantile: 101%", "`101%`: this share is out of range");
     check("latency: \"<= 10\", quantile: 50%", "`<= 10`:");

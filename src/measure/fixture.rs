@@ -85,6 +85,7 @@ pub(crate) fn model() -> Model {
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
             operation: Operation::Read,
             deferred: None,
+            answers: Vec::new(),
         }],
         policies: vec![
             Policy::plain("thrice")

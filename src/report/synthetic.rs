@@ -108,6 +108,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             link: link.clone(),
             operation: Operation::Read,
             deferred: None,
+            answers: Vec::new(),
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();

@@ -31,6 +31,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("`queue`", "as `{ limit: 100 }`"),
     ("`errors`", "as `{ class: internal, share: 1% }`"),
     ("a call", "as `{ to: SERVICE, policy: POLICY }`"),
+    ("`answers`", "as `{ rate_limited: rejected, bulkhead_full: internal }`"),
     ("an operation", "as `read`, `write` or `{ write: { key: request } }`"),
     ("`reply`", "as `{ deferred: { notification: { latency: 50ms }, poll: 30s } }`"),
     (

@@ -13,6 +13,7 @@ mod queues;
 mod run;
 mod services;
 
+pub use calls::Answer;
 pub use calls::Caller;
 pub use calls::Edge;
 pub use calls::Link;

@@ -14,6 +14,7 @@ use crate::scenario::file::RatePoint;
 use crate::scenario::file::Written;
 use crate::scenario::file::WrittenArrivals;
 use crate::scenario::file::WrittenLink;
+use crate::scenario::model::Answer;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Caller;
@@ -59,6 +60,7 @@ pub(super) struct Found {
     pub(super) policy: usize,
     pub(super) operation: Operation,
     pub(super) deferred: Option<Deferred>,
+    pub(super) answers: Vec<Answer>,
     pub(super) place: Place,
 }
 
@@ -99,7 +101,8 @@ pub(super) fn system(
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
         let (target, policy, deferred) = (target?, policy?, deferred.cloned());
-        Some(Found { caller, target, policy, operation, deferred, place })
+        let answers = Vec::new();
+        Some(Found { caller, target, policy, operation, deferred, answers, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
@@ -115,7 +118,8 @@ pub(super) fn system(
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
             let (caller, reply) = (Caller::Service(i), call.reply.as_ref());
-            found.push(resolve(caller, to, policy, call.operation, reply, place, problems));
+            let made = resolve(caller, to, policy, call.operation, reply, place, problems);
+            found.push(made.map(|made| Found { answers: call.answers.clone(), ..made }));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
     }
@@ -189,6 +193,7 @@ pub(super) fn system(
             policy: found.policy,
             operation: found.operation,
             deferred: found.deferred.clone(),
+            answers: found.answers.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

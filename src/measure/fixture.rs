@@ -52,7 +52,9 @@ pub(crate) fn model() -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
+        queues: Vec::new(),
         services: vec![Service {
             name: "shop".into(),
             replicas: 1,
@@ -73,6 +75,7 @@ pub(crate) fn model() -> Model {
             overload: None,
             balance: Balance::RoundRobin,
             idempotency: None,
+            replay_window: None,
         }],
         edges: vec![Edge {
             caller: Caller::Population(0),
@@ -136,6 +139,7 @@ pub(crate) fn calm(model: &Model, replication: u32) -> RunRecord {
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
     }
 }
 

@@ -78,6 +78,10 @@ pub enum Purpose {
     RequestError = 20,
     /// Is the answer of a handler lost, whatever the network does?
     AnswerLoss = 21,
+    /// Does a worker fail before it executes a job?
+    WorkerError = 22,
+    /// Does the maker of a counter die before its time to live is set?
+    CounterDies = 23,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -76,6 +76,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
         overload: None,
         balance: Balance::RoundRobin,
         idempotency: None,
+        replay_window: None,
     }
 }
 
@@ -136,7 +137,9 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
+        queues: Vec::new(),
         services,
         edges,
         policies: vec![Policy::plain("thrice")],
@@ -267,6 +270,8 @@ fn outcome(
         lost_share: Some(if stuck { 0.98 } else { 0.03 }),
         wasted_share: Some(0.5),
         verdicts: Verdicts { born: 90_000, ok: 7_000, ..Verdicts::default() },
+        populations: Vec::new(),
+        answers: Vec::new(),
         events: 12_345_678,
         fingerprint: 0xfeed,
     }
@@ -341,6 +346,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         requests: Requests::default(),
         latency_ok_ms: LatencySummary::default(),
         latency_failed_ms: LatencySummary::default(),
+        populations: Vec::new(),
         events: 1_234_567_800,
         marks: Vec::new(),
     };
@@ -354,6 +360,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         series,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
     };
     let result = VariantResult {
         variant: index,
@@ -366,6 +373,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         band,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
         planned: 100,
     };
     (result, summary)

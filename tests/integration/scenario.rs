@@ -1,5 +1,6 @@
 //! The scenario language as its users meet it: a file in, a model or every problem out.
 
+mod asked;
 mod breakers;
 mod budgets;
 mod doubts;
@@ -10,6 +11,7 @@ mod hostile;
 mod inner;
 mod meaning;
 mod mistakes;
+mod queues;
 mod strangers;
 mod writes;
 

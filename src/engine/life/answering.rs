@@ -263,6 +263,9 @@ impl<'p, O: Observer> Life<'p, O> {
         let settings = self.service(service);
         self.attempts[slot].awaits = NOBODY;
         self.attempts[slot].step = step + 1;
+        if self.jobs.on && outcome.is_err() {
+            self.note_failed_step(slot, step);
+        }
         match outcome {
             Ok(()) if usize::from(step) + 1 < settings.calls.len() => {
                 self.call_next(slot, settings);

@@ -19,6 +19,7 @@ mod hints;
 mod jitters;
 mod limiters;
 mod policies;
+mod queues;
 mod run;
 mod services;
 mod throttles;
@@ -43,6 +44,7 @@ pub(super) use jitters::WrittenJitter;
 pub(super) use policies::WrittenPolicy;
 pub(super) use policies::WrittenRetry;
 pub(super) use policies::read as read_policy;
+pub(super) use queues::WrittenQueue;
 pub(super) use run::WrittenRecovery;
 pub(super) use run::WrittenRun;
 pub(super) use services::WrittenLink;
@@ -80,6 +82,7 @@ pub(super) struct Written<'t> {
     pub(super) source: Option<Spanned<String>>,
     pub(super) run: WrittenRun,
     pub(super) clients: Vec<Named<WrittenClients>>,
+    pub(super) queues: Vec<Named<WrittenQueue>>,
     pub(super) services: Vec<Named<WrittenService>>,
     pub(super) default_link: WrittenLink,
     pub(super) links: Vec<Named<WrittenLink>>,
@@ -133,6 +136,8 @@ pub(super) fn read<'t>(root: &'t Node, problems: &mut Problems) -> Option<Writte
             );
         }
     }
+    let queues =
+        fields.take("queues").and_then(|node| named(node, "`queues`", problems, queues::read));
     let (default_link, links) = match fields.take("links") {
         Some(node) => services::read_links(node, problems),
         None => Default::default(),
@@ -156,6 +161,7 @@ pub(super) fn read<'t>(root: &'t Node, problems: &mut Problems) -> Option<Writte
         source,
         run,
         clients: clients.map(|map| map.value).unwrap_or_default(),
+        queues: queues.unwrap_or_default(),
         services: services.map(|map| map.value).unwrap_or_default(),
         default_link,
         links,

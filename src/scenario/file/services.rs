@@ -27,6 +27,7 @@ use crate::scenario::model::Operation;
 use crate::scenario::model::Overload;
 use crate::scenario::model::Queue;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::ReplayWindow;
 use crate::scenario::model::RetryAfter;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Node;
@@ -36,15 +37,19 @@ use crate::scenario::reader::Spanned;
 use crate::units::Share;
 
 pub(super) const MOST_REPLICAS: u32 = 10_000;
-const MOST_WORKERS: u32 = 1_000_000;
+pub(super) const MOST_WORKERS: u32 = 1_000_000;
 const MOST_WAITING: u32 = 1_000_000_000;
 /// Slower than that is hanging, for which there is a word.
 pub(super) const LARGEST_FACTOR: f64 = 1e6;
 
 const CANCELLATIONS: [(&str, Cancellation); 3] =
     [("none", Cancellation::None), ("queue", Cancellation::Queue), ("full", Cancellation::Full)];
-const BALANCES: [(&str, Balance); 2] =
-    [("round_robin", Balance::RoundRobin), ("random", Balance::Random)];
+const BALANCES: [(&str, Balance); 4] = [
+    ("round_robin", Balance::RoundRobin),
+    ("random", Balance::Random),
+    ("by_destination", Balance::ByDestination),
+    ("by_process", Balance::ByProcess),
+];
 const ORDERS: [(&str, QueueOrder); 3] = [
     ("fifo", QueueOrder::Fifo),
     ("lifo", QueueOrder::Lifo),
@@ -69,6 +74,7 @@ pub(in crate::scenario) struct WrittenService {
     pub(in crate::scenario) overload: Option<Overload>,
     pub(in crate::scenario) balance: Option<Spanned<Balance>>,
     pub(in crate::scenario) idempotency: Option<Idempotency>,
+    pub(in crate::scenario) replay_window: Option<ReplayWindow>,
 }
 
 /// A call of a handler as written.
@@ -119,6 +125,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenServic
         overload: fields.take("overload").and_then(|node| read_overload(node, problems)),
         balance: fields.get("balance", problems, reader::word(&BALANCES)),
         idempotency: fields.take("idempotency").and_then(|node| read_idempotency(node, problems)),
+        replay_window: fields
+            .take("replay_window")
+            .and_then(|node| read_replay_window(node, problems)),
     };
     fields.close(problems);
     Some(service)
@@ -192,6 +201,20 @@ pub(super) fn answered_class(node: &Node, problems: &mut Problems) -> Option<Cla
 pub(super) fn class(node: &Node, problems: &mut Problems) -> Option<Class> {
     let known: Vec<_> = Class::ALL.iter().map(|class| (class.name(), *class)).collect();
     reader::word(&known)(node, problems)
+}
+
+/// `5min`, or `{ lasts: 5min, answer: denied }`.
+fn read_replay_window(node: &Node, problems: &mut Problems) -> Option<ReplayWindow> {
+    let answer = defaults::STALE_SIGNATURE;
+    if !matches!(node.value, Value::Map(_)) {
+        return Some(ReplayWindow { lasts: reader::positive_span(node, problems)?, answer });
+    }
+    let mut fields = Fields::open(node, "`replay_window`", problems)?;
+    let help = "how old a signature may be, as `5min`";
+    let lasts = fields.need("lasts", help, problems, reader::positive_span);
+    let said = fields.get("answer", problems, answered_class);
+    fields.close(problems);
+    Some(ReplayWindow { lasts: lasts?.value, answer: said.map_or(answer, |said| said.value) })
 }
 
 fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {

@@ -8,6 +8,8 @@ mod clients;
 mod disturbances;
 mod effects;
 mod expectations;
+mod questions;
+mod queues;
 mod run;
 mod services;
 
@@ -24,6 +26,7 @@ pub use clients::RateSegment;
 pub use disturbances::Action;
 pub use disturbances::Deed;
 pub use disturbances::Effect;
+pub use disturbances::Stop;
 pub use disturbances::Trigger;
 pub use effects::Idempotency;
 pub use effects::MadeOnce;
@@ -33,6 +36,25 @@ pub use expectations::Comparison;
 pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
 pub use expectations::Phase;
+pub use questions::AskedVerdict;
+pub use questions::CAUSES;
+pub use questions::Question;
+pub use questions::Statistic;
+pub use queues::Claim;
+pub use queues::ClaimOrder;
+pub use queues::Counter;
+pub use queues::CounterScope;
+pub use queues::DeliveryRate;
+pub use queues::Destinations;
+pub use queues::JobQueue;
+pub use queues::JobsMeanwhile;
+pub use queues::Refused;
+pub use queues::ReplayWindow;
+pub use queues::Requeue;
+pub use queues::Returns;
+pub use queues::Suspend;
+pub use queues::WhenFullyInFlight;
+pub use queues::WorkerErrors;
 pub use run::Limits;
 pub use run::RecoverySettings;
 pub use run::RunSettings;
@@ -88,6 +110,9 @@ pub struct Model {
     pub run: RunSettings,
     /// Who asks.
     pub populations: Vec<Population>,
+    /// Where jobs wait.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<JobQueue>,
     /// Who answers.
     pub services: Vec<Service>,
     /// Who calls whom, under which policy. Populations' edges first, in order.
@@ -102,6 +127,8 @@ pub struct Model {
 
 /// Index into `Model::populations`.
 pub type PopulationId = usize;
+/// Index into `Model::queues`.
+pub type QueueId = usize;
 /// Index into `Model::services`.
 pub type ServiceId = usize;
 /// Index into `Model::edges`.

@@ -230,6 +230,9 @@ impl Runs<'_> {
             ExpectedMeasure::Conflicts(service) => {
                 self.of_writes(*service, |found| found.conflicts)
             }
+            ExpectedMeasure::Mismatches(service) => {
+                self.of_writes(*service, |found| found.mismatches)
+            }
             ExpectedMeasure::Finding(_) => {
                 Measured { finding: Some(summary.finding), ..Measured::nothing("") }
             }

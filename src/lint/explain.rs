@@ -7,6 +7,7 @@ use crate::lint::load::ServiceLoad;
 use crate::lint::longest;
 use crate::lint::meant::as_meant;
 use crate::lint::meant_hedge::hedge_in_words;
+use crate::lint::remarks;
 use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
@@ -42,6 +43,9 @@ pub struct Explanation<'s> {
     pub writes: Vec<WriteCase>,
     /// Each policy's waits and state.
     pub policies: Vec<PolicyCase>,
+    /// What experience advises against.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// What a policy comes to.
@@ -83,6 +87,7 @@ pub fn explanation<'s>(scenario: &'s Scenario, variant: &str) -> Option<Explanat
         calls: worst_case::edge_cases(model),
         writes: writes::write_cases(model),
         policies: (0..model.policies.len()).map(|policy| policy_case(model, policy)).collect(),
+        remarks: remarks::remarks(model),
     })
 }
 

@@ -29,6 +29,7 @@ use crate::scenario::model::Scenario;
 use crate::scenario::model::Service;
 use crate::scenario::model::WhenFull;
 use crate::units::Duration;
+use crate::units::Share;
 
 /// Lines of indented `key: value`.
 #[derive(Default)]
@@ -348,6 +349,7 @@ fn triggers(out: &mut Lines, model: &Model) {
     }
     for it in &model.triggers {
         let of = |service: usize| format!("service: {}", name(&model.services[service].name));
+        let shared = |what: &str, share: Share| format!("{{ {what}: {share} }}");
         let (whom, effect) = match it.effect {
             Effect::Refuse(i) => (of(i), "refuse".to_owned()),
             Effect::Hang(i) => (of(i), "hang".to_owned()),
@@ -357,9 +359,8 @@ fn triggers(out: &mut Lines, model: &Model) {
             Effect::Errors { service, errors } => {
                 (of(service), format!("{{ errors: {} }}", errors_in_words(errors)))
             }
-            Effect::LoseReplies { service, share } => {
-                (of(service), format!("{{ lose_replies: {share} }}"))
-            }
+            Effect::LoseReplies { service: i, share } => (of(i), shared("lose_replies", share)),
+            Effect::OtherBodies { service: i, share } => (of(i), shared("other_bodies", share)),
             Effect::Surge { population, factor } => (
                 format!("clients: {}", name(&model.populations[population].name)),
                 format!("{{ surge: {factor} }}"),

@@ -18,6 +18,7 @@ mod meant_ejection;
 mod meant_hedge;
 mod meant_limiter;
 mod meant_policy;
+mod remarks;
 mod schedule;
 mod shares;
 mod text;

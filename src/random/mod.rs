@@ -78,6 +78,8 @@ pub enum Purpose {
     RequestError = 20,
     /// Is the answer of a handler lost, whatever the network does?
     AnswerLoss = 21,
+    /// Does a repetition come with another body than the first attempt under its key?
+    OtherBody = 22,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

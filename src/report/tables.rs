@@ -110,7 +110,9 @@ fn runs(material: &Material<'_>) -> Table {
     }
     let written = written(material, &services);
     for name in &written {
-        let measures = columns("effects duplicate_effects replayed_attempts conflicting_attempts");
+        let measures = columns(
+            "effects duplicate_effects replayed_attempts conflicting_attempts mismatched_attempts",
+        );
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
     }
     head.extend(["events".into(), "fingerprint".into()]);
@@ -159,7 +161,8 @@ fn run_row(
     for name in written {
         row.extend(match id_of(name).and_then(|id| run.effects.get(id)) {
             Some(it) => {
-                [it.effects, it.duplicates, it.replays, it.conflicts].map(|count| count.to_string())
+                let counts = [it.effects, it.duplicates, it.replays, it.conflicts, it.mismatches];
+                counts.map(|count| count.to_string())
             }
             None => Default::default(),
         });
@@ -206,7 +209,7 @@ fn comparison(material: &Material<'_>) -> Table {
     }
     let written = written(material, &services);
     for name in &written {
-        for measure in ["duplicate_effects", "duplicated_share", "conflicts"] {
+        for measure in ["duplicate_effects", "duplicated_share", "conflicts", "mismatches"] {
             measures.push(format!("{name}.{measure}"));
         }
     }
@@ -238,8 +241,8 @@ fn comparison(material: &Material<'_>) -> Table {
         }
         for name in &written {
             let found = summary.writes.as_ref().and_then(|writes| writes.service(name));
-            estimates.extend(found.map_or([Estimate::default(); 3], |it| {
-                [it.duplicate_effects, it.duplicated_share, it.conflicts]
+            estimates.extend(found.map_or([Estimate::default(); 4], |it| {
+                [it.duplicate_effects, it.duplicated_share, it.conflicts, it.mismatches]
             }));
         }
         let mut row = vec![

@@ -34,6 +34,9 @@ pub(super) fn trigger(model: &Model, trigger: &Trigger) -> String {
         Effect::LoseReplies { service: id, share } => {
             format!("{share} of the answers of {} are lost", service(*id))
         }
+        Effect::OtherBodies { service: id, share } => {
+            format!("{share} of the repetitions at {} have another body", service(*id))
+        }
         Effect::Restart(id) => format!("{} restarts", service(*id)),
         Effect::Surge { population, factor } => {
             format!("{} ask {}× as often", model.populations[*population].name, number(*factor))

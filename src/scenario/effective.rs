@@ -99,7 +99,8 @@ fn expectation(line: &Expectation, scenario: &Scenario) -> Node {
         ExpectedMeasure::PeakAmplification(id)
         | ExpectedMeasure::WholeAmplification(id)
         | ExpectedMeasure::DuplicateEffects(Some(id))
-        | ExpectedMeasure::Conflicts(Some(id)) => {
+        | ExpectedMeasure::Conflicts(Some(id))
+        | ExpectedMeasure::Mismatches(Some(id)) => {
             entries.push(entry("service", text(&variant.model.services[id].name)));
             None
         }

@@ -17,8 +17,17 @@ use crate::scenario::reader::names;
 use crate::units::Duration;
 use crate::units::Share;
 
-const EFFECTS: [&str; 8] =
-    ["refuse", "hang", "restart", "slow", "errors", "workers", "surge", "lose_replies"];
+const EFFECTS: [&str; 9] = [
+    "refuse",
+    "hang",
+    "restart",
+    "slow",
+    "errors",
+    "workers",
+    "surge",
+    "lose_replies",
+    "other_bodies",
+];
 
 /// A trigger as written.
 #[derive(Clone, Debug)]
@@ -42,6 +51,7 @@ pub(in crate::scenario) enum WrittenEffect {
     Errors(Errors),
     Workers(Share),
     LoseReplies(Share),
+    OtherBodies(Share),
     Surge(f64),
 }
 
@@ -118,6 +128,7 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         "errors" => read_errors(it, problems).map(WrittenEffect::Errors),
         "workers" => reader::share(it, problems).map(WrittenEffect::Workers),
         "lose_replies" => reader::share(it, problems).map(WrittenEffect::LoseReplies),
+        "other_bodies" => reader::share(it, problems).map(WrittenEffect::OtherBodies),
         "surge" => reader::real(0.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Surge),
         word @ ("refuse" | "hang" | "restart") => {
             problems.push_with(

@@ -53,6 +53,7 @@ pub(in crate::scenario) enum WrittenMeasure {
     LostShare,
     DuplicateEffects,
     Conflicts,
+    Mismatches,
     Finding(String),
 }
 
@@ -64,7 +65,7 @@ enum Kind {
     Number,
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 14] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 15] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -79,6 +80,7 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 14] = [
     ("lost_share", WrittenMeasure::LostShare, Kind::Share),
     ("duplicate_effects", WrittenMeasure::DuplicateEffects, Kind::Number),
     ("conflicts", WrittenMeasure::Conflicts, Kind::Number),
+    ("mismatches", WrittenMeasure::Mismatches, Kind::Number),
 ];
 
 /// Reads the list; a line with several measures is several expectations.

@@ -48,6 +48,8 @@ pub enum ExpectedMeasure {
     DuplicateEffects(Option<ServiceId>),
     /// Repetitions of a key in progress, per run; of one service or of all.
     Conflicts(Option<ServiceId>),
+    /// Attempts whose key is known with another body, per run, likewise.
+    Mismatches(Option<ServiceId>),
     /// The finding, by name.
     Finding(String),
 }

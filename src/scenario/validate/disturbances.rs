@@ -89,6 +89,7 @@ fn meant_trigger(
             WrittenEffect::Errors(errors) => Effect::Errors { service, errors },
             WrittenEffect::Workers(share) => Effect::Workers { service, share },
             WrittenEffect::LoseReplies(share) => Effect::LoseReplies { service, share },
+            WrittenEffect::OtherBodies(share) => Effect::OtherBodies { service, share },
             WrittenEffect::Surge(_) => unreachable!("a surge has been dealt with"),
         }
     };

@@ -45,8 +45,10 @@ fn meant(
         written.measure,
         WrittenMeasure::PeakAmplification | WrittenMeasure::WholeAmplification
     );
-    let may_name_one =
-        matches!(written.measure, WrittenMeasure::DuplicateEffects | WrittenMeasure::Conflicts);
+    let may_name_one = matches!(
+        written.measure,
+        WrittenMeasure::DuplicateEffects | WrittenMeasure::Conflicts | WrittenMeasure::Mismatches
+    );
     let names_service = needs_service || may_name_one;
     let service = match (&written.service, names_service) {
         (None, true) if needs_service => {
@@ -92,6 +94,7 @@ fn meant(
         WrittenMeasure::LostShare => ExpectedMeasure::LostShare,
         WrittenMeasure::DuplicateEffects => ExpectedMeasure::DuplicateEffects(one),
         WrittenMeasure::Conflicts => ExpectedMeasure::Conflicts(one),
+        WrittenMeasure::Mismatches => ExpectedMeasure::Mismatches(one),
         WrittenMeasure::Finding(name) => ExpectedMeasure::Finding(name.clone()),
     };
     Some(Expectation {

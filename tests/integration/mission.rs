@@ -1,0 +1,3 @@
+//! The source systems, replayed: what their scenarios say, event by event.
+
+mod dotnet;

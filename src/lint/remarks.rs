@@ -150,7 +150,8 @@ fn is_busy(model: &Model) -> bool {
         Arrivals::Closed { .. } => population.size > 1,
         Arrivals::Open(open) => {
             let born: u64 = open.bursts.iter().map(|burst| u64::from(burst.count)).sum();
-            let flows = |part: &RateSegment| part.start.max(part.end) > Rate::ZERO;
+            let ends = |part: &RateSegment| [part.start, part.end];
+            let flows = |part: &RateSegment| ends(part).iter().any(|it| it.as_per_second() > 0.0);
             born > 1 || open.segments.iter().any(flows)
         }
     })

@@ -5,6 +5,7 @@
 
 mod budget;
 mod invoices;
+mod lints;
 mod waves;
 
 use std::path::Path;

@@ -187,6 +187,12 @@ impl Rate {
     pub const fn as_per_second(self) -> f64 {
         self.0
     }
+
+    /// The time between two events that come evenly, at least a nanosecond; `Duration::MAX` where
+    /// none come.
+    pub fn interval(self) -> Duration {
+        Duration::from_nanos_f64(SECOND as f64 / self.0).max(Duration::from_nanos(1))
+    }
 }
 
 impl fmt::Display for Rate {

@@ -135,6 +135,7 @@ fn incomplete(result: &VariantResult, experiment: &Experiment) -> Option<String>
 const fn limit_name(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::InFlight => "requests and attempts in flight",
+        LimitKind::AtRest => "jobs at rest",
         LimitKind::Pending => "events pending",
         LimitKind::Events => "events of a run",
         LimitKind::Memory => "memory",

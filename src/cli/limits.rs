@@ -32,6 +32,7 @@ pub(super) fn note(scenario: &Scenario, experiment: &Experiment) -> Option<Strin
 fn met(limit: LimitKind, limits: &Limits) -> String {
     match limit {
         LimitKind::InFlight => format!("run.limits.in_flight of {}", count(limits.in_flight)),
+        LimitKind::AtRest => format!("run.limits.at_rest of {}", count(limits.at_rest)),
         LimitKind::Pending => format!("run.limits.pending of {}", count(limits.pending)),
         LimitKind::Events => format!("run.limits.events of {}", count(limits.events)),
         LimitKind::Memory => {
@@ -49,6 +50,9 @@ const fn advice(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::InFlight | LimitKind::Pending | LimitKind::Memory => {
             "a backlog without bound? bound `queue: limit` or give callers a timeout; or raise it"
+        }
+        LimitKind::AtRest => {
+            "jobs come in faster than they are done? give the queue more `workers`, or raise it"
         }
         LimitKind::Events => "shorten `run: horizon` or lower the rates; or raise it",
         LimitKind::Wall => {

@@ -67,6 +67,8 @@ pub(super) struct Left {
     pub(super) bulkheads: [u64; 2],
     /// What the ledgers of effects say: name of the law, and its sides.
     pub(super) ledgers: [(&'static str, u64, u64); 2],
+    /// What the queues of jobs say.
+    pub(super) jobs: Vec<(&'static str, u64, u64)>,
     pub(super) services: Vec<ServiceLeft>,
     pub(super) calendar: Counts,
     pub(super) pending: u64,
@@ -126,7 +128,7 @@ impl Audit {
             int(counts.pushed),
             int(counts.popped + counts.taken_back + counts.beyond + left.pending),
         )?;
-        for (name, one, other) in left.ledgers {
+        for (name, one, other) in left.jobs.iter().copied().chain(left.ledgers) {
             law(name, int(one), int(other))?;
         }
         law("Little's law, back-off", left.back_off_integral.into(), left.back_off_stays.into())?;

@@ -47,11 +47,17 @@ pub(super) enum Kind {
     PatienceEnds,
     /// It is time for another attempt beside those that are out (slot: call).
     HedgeDue,
+    /// A process looks for due jobs (slot: process, of all queues).
+    ProcessLooks,
+    /// The lease of a claimed job ends (slot: job).
+    LeaseEnds,
+    /// The rate of a destination allows another execution (slot: destination).
+    RateAllows,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 14] = [
         Self::Birth,
         Self::UserWakes,
         Self::AttemptArrives,
@@ -63,6 +69,9 @@ impl Kind {
         Self::RetryDue,
         Self::PatienceEnds,
         Self::HedgeDue,
+        Self::ProcessLooks,
+        Self::LeaseEnds,
+        Self::RateAllows,
     ];
 
     /// The class that decides between events of one instant, from 0.
@@ -72,9 +81,10 @@ impl Kind {
             Self::AttemptTimesOut
             | Self::CallTimesOut
             | Self::CancelArrives
-            | Self::PatienceEnds => 1,
-            Self::RetryDue | Self::HedgeDue => 2,
-            Self::Birth | Self::UserWakes | Self::AttemptArrives => 3,
+            | Self::PatienceEnds
+            | Self::LeaseEnds => 1,
+            Self::RetryDue | Self::HedgeDue | Self::RateAllows => 2,
+            Self::Birth | Self::UserWakes | Self::AttemptArrives | Self::ProcessLooks => 3,
         }
     }
 }
@@ -135,6 +145,9 @@ impl Event {
             8 => Kind::RetryDue,
             9 => Kind::PatienceEnds,
             10 => Kind::HedgeDue,
+            11 => Kind::ProcessLooks,
+            12 => Kind::LeaseEnds,
+            13 => Kind::RateAllows,
             _ => unreachable!(), // Retries are common: they go through the one jump of the match.
         }
     }

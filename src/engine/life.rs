@@ -16,10 +16,12 @@ mod backing_off;
 mod bearing;
 mod breaking;
 mod bulkheads;
+mod claiming;
 mod closing;
 mod control;
 mod effects;
 mod ejecting;
+mod executing;
 mod holding;
 mod losing;
 mod nesting;
@@ -42,6 +44,7 @@ use crate::engine::caller::Parent;
 use crate::engine::caller::Request;
 use crate::engine::event::Event;
 use crate::engine::event::Kind;
+use crate::engine::jobs::Jobs;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::backing_off::BackingOff;
 use crate::engine::life::bulkheads::Place;
@@ -117,6 +120,7 @@ pub(super) struct Life<'p, O> {
     /// Does any timeout end when a worker takes the attempt up?
     has_patience: bool,
     effects: Effects,
+    pub(super) jobs: Jobs,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
@@ -175,6 +179,7 @@ impl<'p, O: Observer> Life<'p, O> {
             has_deadlines: plans.iter().any(Plan::has_deadlines),
             has_patience: plans.iter().any(Plan::has_patience),
             effects: Effects::new(plans),
+            jobs: Jobs::new(model),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
@@ -201,6 +206,7 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Schedules the first birth of every population and the first thought of every user.
     fn set_out(&mut self) {
+        self.send_processes_out();
         for (index, population) in self.model.populations.iter().enumerate() {
             self.first_user.push(self.asked.len() as u32);
             match &population.arrivals {
@@ -255,6 +261,7 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             if self.agenda.next_at() > at {
                 self.let_in();
+                self.work_on_jobs();
             }
         }
     }
@@ -309,10 +316,25 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.note(event);
                 self.lose_patience(slot);
             }
+            Kind::ProcessLooks => {
+                self.note(event);
+                self.look_for_jobs(slot);
+            }
+            Kind::LeaseEnds if self.jobs.records[slot].lease == sequence => {
+                self.note(event);
+                self.end_lease(slot);
+            }
+            Kind::RateAllows => {
+                self.note(event);
+                self.let_in_by_rate(slot);
+            }
             _ => return,
         }
         if !self.called.is_empty() {
             self.let_in();
+        }
+        if !self.jobs.ready.is_empty() {
+            self.work_on_jobs();
         }
     }
 
@@ -331,7 +353,9 @@ impl<'p, O: Observer> Life<'p, O> {
         let in_flight = self.attempts.len().max(self.requests.len());
         let limits = &self.model.run.limits;
         if let Some(limit) =
-            watch.look(limits, in_flight, &self.calendar, self.events, || self.bytes())
+            watch.look(limits, in_flight, self.jobs.at_rest(), &self.calendar, self.events, || {
+                self.bytes()
+            })
         {
             self.stopped_by = Some(limit);
         }
@@ -346,6 +370,7 @@ impl<'p, O: Observer> Life<'p, O> {
             + (self.request_deadlines.capacity() + self.deadlines.capacity()) * 8
             + self.asked.capacity() * 4
             + self.effects.bytes()
+            + self.jobs.bytes()
             + self.servers.iter().map(Server::bytes).sum::<usize>()
             + self.states.iter().map(Strategies::bytes).sum::<usize>()
     }
@@ -373,12 +398,15 @@ impl<'p, O: Observer> Life<'p, O> {
 
     /// Requests without a verdict.
     fn open_requests(&mut self) -> Vec<(usize, SimTime)> {
-        let slots = self.requests.slots_in_use();
+        let mut slots = self.requests.slots_in_use();
+        slots.retain(|slot| self.jobs.execution(*slot).is_none());
         let of = |slot| {
             let request: Request = self.requests[slot];
             (request.population as usize, request.born_at)
         };
-        slots.into_iter().map(of).collect()
+        let mut open: Vec<_> = slots.into_iter().map(of).collect();
+        open.extend(self.jobs.open());
+        open
     }
 }
 

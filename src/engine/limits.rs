@@ -22,12 +22,16 @@ impl Watch {
         &self,
         limits: &Limits,
         in_flight: usize,
+        at_rest: u64,
         calendar: &Calendar,
         events: u64,
         bytes: impl FnOnce() -> usize,
     ) -> Option<LimitKind> {
         if in_flight as u64 > limits.in_flight || in_flight >= MAX_SLOTS {
             return Some(LimitKind::InFlight);
+        }
+        if at_rest > limits.at_rest {
+            return Some(LimitKind::AtRest);
         }
         if calendar.pending() as u64 > limits.pending {
             return Some(LimitKind::Pending);

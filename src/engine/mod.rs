@@ -9,6 +9,7 @@ mod calendar;
 mod caller;
 mod event;
 mod heap;
+mod jobs;
 mod life;
 mod limits;
 pub mod observe;

@@ -138,6 +138,8 @@ pub enum Ending {
 pub enum LimitKind {
     /// Requests or attempts in flight.
     InFlight,
+    /// Jobs at rest in queues.
+    AtRest,
     /// Events pending.
     Pending,
     /// Events of the run.
@@ -191,6 +193,114 @@ pub struct EdgeLevel {
     pub breakers_open: u32,
     /// Breakers in use.
     pub breakers: u32,
+}
+
+/// Why a job goes back to its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Return {
+    /// It failed and is tried again.
+    Retry,
+    /// The caller's own policy refused it; nothing was executed.
+    Postponed,
+    /// Its worker failed before anything was sent.
+    WorkerError,
+    /// Its lease ended before it did.
+    LeaseEnded,
+    /// Its process was shut down.
+    Shutdown,
+    /// Its destination had no place, or was suspended.
+    Parked,
+    /// It came before the rate of its destination allowed it.
+    Rate,
+}
+
+impl Return {
+    /// How many there are.
+    pub const COUNT: usize = 7;
+}
+
+/// Why a job is dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum DeadLetter {
+    /// The failure is of a class that is not tried again.
+    Permanent,
+    /// Its attempts are used up.
+    Attempts,
+    /// It is too old.
+    Age,
+    /// The breaker was open, or another part of the caller's policy refused it.
+    Refused,
+    /// Its destination was suspended.
+    Suspended,
+    /// Its counter of failures says so.
+    Counter,
+    /// The server asked not to be tried again.
+    PushedBack,
+}
+
+impl DeadLetter {
+    /// Every reason, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::Permanent,
+        Self::Attempts,
+        Self::Age,
+        Self::Refused,
+        Self::Suspended,
+        Self::Counter,
+        Self::PushedBack,
+    ];
+
+    /// The name used in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Permanent => "permanent",
+            Self::Attempts => "attempts",
+            Self::Age => "age",
+            Self::Refused => "refused",
+            Self::Suspended => "suspended",
+            Self::Counter => "counter",
+            Self::PushedBack => "pushed_back",
+        }
+    }
+}
+
+/// How a job ended, told once for each job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobEnd {
+    /// The index of its queue.
+    pub queue: usize,
+    /// When its request was born.
+    pub born_at: SimTime,
+    /// When it failed for the first time, if it did.
+    pub failed_at: Option<SimTime>,
+    /// How often it was executed: calls begun for it, those refused by the caller's own policy
+    /// left out.
+    pub executions: u32,
+    /// `None`: done.
+    pub dead: Option<DeadLetter>,
+}
+
+/// What is in a queue of jobs at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueLevel {
+    /// Jobs at rest that are due or will be.
+    pub at_rest: u64,
+    /// Of these, those that are due.
+    pub due: u64,
+    /// When the job was due that has been due for longest, if any is.
+    pub oldest_due: Option<SimTime>,
+    /// Jobs that wait for their destination.
+    pub parked: u64,
+    /// Jobs claimed: in a worker, waiting for one, or left by a process that died.
+    pub claimed: u64,
+    /// Of these, those that a worker executes.
+    pub executing: u64,
+    /// Destinations suspended.
+    pub suspended: u32,
 }
 
 /// Listens to a run. Every method does nothing unless written. `service`, `edge` and `population`
@@ -251,6 +361,33 @@ pub trait Observer {
     /// A replica crashes of overload.
     #[inline(always)]
     fn crashed(&mut self, now: SimTime, service: usize) {}
+    /// A job is stored.
+    #[inline(always)]
+    fn enqueued(&mut self, now: SimTime, queue: usize, population: usize) {}
+    /// A process claims a job that was due at `due_at`.
+    #[inline(always)]
+    fn claimed(&mut self, now: SimTime, queue: usize, due_at: SimTime) {}
+    /// A worker executes a job for the `nth` time, from 1.
+    #[inline(always)]
+    fn executed(&mut self, now: SimTime, queue: usize, nth: u32) {}
+    /// A job goes back to its queue, due at `due_at`.
+    #[inline(always)]
+    fn returned(&mut self, now: SimTime, queue: usize, why: Return, due_at: SimTime) {}
+    /// A job is done or dead, and its request ends.
+    #[inline(always)]
+    fn job_ended(&mut self, now: SimTime, end: &JobEnd) {}
+    /// A job that has ended is put back by another consumer of it (true) or ends once more.
+    #[inline(always)]
+    fn reopened(&mut self, now: SimTime, queue: usize, put_back: bool) {}
+    /// A destination is suspended (true) or served again.
+    #[inline(always)]
+    fn suspended(&mut self, now: SimTime, queue: usize, is: bool) {}
+    /// An attempt's signature was too old for its service.
+    #[inline(always)]
+    fn stale_signature(&mut self, now: SimTime, service: usize) {}
+    /// A window ends; levels of the queues of jobs, told before `window_ends`.
+    #[inline(always)]
+    fn queues_at_window_end(&mut self, now: SimTime, queues: &[QueueLevel]) {}
     /// A window ends.
     #[inline(always)]
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {}

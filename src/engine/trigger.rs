@@ -27,6 +27,8 @@ pub(super) enum Control {
     OperatorActs(usize),
     /// The operator stops shedding.
     SheddingEnds(usize),
+    /// The `nth` suspension of a destination ends.
+    SuspensionEnds { queue: usize, destination: usize, nth: u32 },
 }
 
 /// What control will do, by time.

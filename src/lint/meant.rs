@@ -4,8 +4,10 @@
 
 use std::fmt::Write;
 
+use crate::lint::meant_disturbance;
 use crate::lint::meant_effect;
 use crate::lint::meant_policy::policy;
+use crate::lint::meant_queue;
 use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::defaults;
@@ -16,7 +18,6 @@ use crate::scenario::model::Caller;
 use crate::scenario::model::Cancellation;
 use crate::scenario::model::Deed;
 use crate::scenario::model::Edge;
-use crate::scenario::model::Effect;
 use crate::scenario::model::Errors;
 use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::Limits;
@@ -29,7 +30,6 @@ use crate::scenario::model::Scenario;
 use crate::scenario::model::Service;
 use crate::scenario::model::WhenFull;
 use crate::units::Duration;
-use crate::units::Share;
 
 /// Lines of indented `key: value`.
 #[derive(Default)]
@@ -115,14 +115,15 @@ pub fn as_meant(scenario: &Scenario, variant: &str) -> String {
     out.raw(0, &format!("# variant: {}", variant.name));
     run(&mut out, model);
     system(&mut out, model);
-    triggers(&mut out, model);
-    operator(&mut out, model);
+    meant_disturbance::triggers(&mut out, model);
+    meant_disturbance::operator(&mut out, model);
     out.0
 }
 
 /// Who asks, who answers, and how: what a `set` may change.
 fn system(out: &mut Lines, model: &Model) {
     clients(out, model);
+    meant_queue::queues(out, model);
     out.open(0, "services");
     for it in &model.services {
         service(out, model, it);
@@ -137,7 +138,7 @@ fn system(out: &mut Lines, model: &Model) {
 }
 
 /// A system alone, as text.
-fn system_text(model: &Model) -> String {
+pub(super) fn system_text(model: &Model) -> String {
     let mut out = Lines::default();
     system(&mut out, model);
     out.0
@@ -162,6 +163,7 @@ fn run(out: &mut Lines, model: &Model) {
     out.open(1, "limits");
     let (limits, default) = (&run.limits, Limits::default());
     out.put_or(2, "in_flight", (limits.in_flight, default.in_flight), limits.in_flight);
+    out.put_or(2, "at_rest", (limits.at_rest, default.at_rest), limits.at_rest);
     out.put_or(2, "pending", (limits.pending, default.pending), limits.pending);
     out.put_or(2, "events", (limits.events, default.events), limits.events);
     out.put_or(2, "memory", (limits.memory_bytes, default.memory_bytes), limits.memory_bytes);
@@ -190,6 +192,9 @@ fn clients(out: &mut Lines, model: &Model) {
         let operation = model.edges[it.calls].operation;
         if operation.writes() {
             out.put(2, "operation", meant_effect::operation(operation));
+        }
+        if let Some(queue) = it.queue {
+            out.put(2, "queue", name(&model.queues[queue].name));
         }
     }
 }
@@ -283,6 +288,8 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     let balance = match it.balance {
         Balance::RoundRobin => "round_robin",
         Balance::Random => "random",
+        Balance::ByDestination => "by_destination",
+        Balance::ByProcess => "by_process",
     };
     out.put_or(2, "balance", (it.balance, defaults::BALANCE), balance);
     if !it.calls.is_empty() {
@@ -297,10 +304,14 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
                 format!(", operation: {}", meant_effect::operation(write))
             }
         };
-        out.raw(3, &format!("- {{ to: {}, policy: {}{operation} }}", name(to), name(policy)));
+        let said = meant_effect::answers(&edge.answers);
+        out.raw(3, &format!("- {{ to: {}, policy: {}{operation}{said} }}", name(to), name(policy)));
     }
     if let Some(idempotency) = &it.idempotency {
         meant_effect::idempotency(out, idempotency);
+    }
+    if let Some(window) = &it.replay_window {
+        meant_queue::replay_window(out, window);
     }
     if let Some(overload) = &it.overload {
         out.open(2, "overload");
@@ -317,7 +328,7 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
 }
 
 /// Errors on one line.
-fn errors_in_words(errors: Errors) -> String {
+pub(super) fn errors_in_words(errors: Errors) -> String {
     let of = match errors.of {
         ErrorsOf::Attempts => "",
         ErrorsOf::Requests => ", of: requests",
@@ -340,60 +351,5 @@ fn links(out: &mut Lines, model: &Model) {
         let pair = quoted(&format!("{caller} -> {}", model.services[edge.target].name));
         let (latency, loss) = (distribution(&edge.link.latency), edge.link.loss);
         out.put(1, &pair, format!("{{ latency: {latency}, loss: {loss} }}"));
-    }
-}
-
-fn triggers(out: &mut Lines, model: &Model) {
-    if !model.triggers.is_empty() {
-        out.open(0, "triggers");
-    }
-    for it in &model.triggers {
-        let of = |service: usize| format!("service: {}", name(&model.services[service].name));
-        let shared = |what: &str, share: Share| format!("{{ {what}: {share} }}");
-        let (whom, effect) = match it.effect {
-            Effect::Refuse(i) => (of(i), "refuse".to_owned()),
-            Effect::Hang(i) => (of(i), "hang".to_owned()),
-            Effect::Restart(i) => (of(i), "restart".to_owned()),
-            Effect::Slow { service, factor } => (of(service), format!("{{ slow: {factor} }}")),
-            Effect::Workers { service, share } => (of(service), format!("{{ workers: {share} }}")),
-            Effect::Errors { service, errors } => {
-                (of(service), format!("{{ errors: {} }}", errors_in_words(errors)))
-            }
-            Effect::LoseReplies { service: i, share } => (of(i), shared("lose_replies", share)),
-            Effect::OtherBodies { service: i, share } => (of(i), shared("other_bodies", share)),
-            Effect::Surge { population, factor } => (
-                format!("clients: {}", name(&model.populations[population].name)),
-                format!("{{ surge: {factor} }}"),
-            ),
-        };
-        let (at, lasts) = (it.at, it.lasts);
-        let replicas = it.replicas.map_or(String::new(), |some| format!(", replicas: {some}"));
-        let all = format!("at: {at}, lasts: {lasts}, {whom}, effect: {effect}{replicas}");
-        out.raw(1, &format!("- {{ {all} }}"));
-    }
-}
-
-fn operator(out: &mut Lines, model: &Model) {
-    if !model.operator.is_empty() {
-        out.open(0, "operator");
-    }
-    let mut before = model;
-    for it in &model.operator {
-        let deed = match &it.what {
-            Deed::Shed { population, share, lasts } => {
-                let clients = name(&model.populations[*population].name);
-                format!("shed: {{ clients: {clients}, share: {share}, lasts: {lasts} }}")
-            }
-            Deed::Set { change, model } => {
-                let changes = effective::changes(&system_text(before), &system_text(model), change);
-                before = model;
-                format!("set: {{ {changes} }}")
-            }
-            Deed::Flush(service) => format!("flush: {}", name(&model.services[*service].name)),
-            Deed::Restart(service) => {
-                format!("restart: {}", name(&model.services[*service].name))
-            }
-        };
-        out.raw(1, &format!("- {{ at: {}, {deed} }}", it.at));
     }
 }

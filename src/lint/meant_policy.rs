@@ -130,7 +130,7 @@ fn layer_name(layer: Layer) -> &'static str {
     }
 }
 
-fn retry(out: &mut Lines, it: &Retry) {
+pub(super) fn retry(out: &mut Lines, it: &Retry) {
     out.open(2, "retry");
     let attempts = it.max_attempts.map_or("unlimited".to_owned(), |n| n.to_string());
     out.put_or(3, "max_attempts", (it.max_attempts, Some(defaults::MAX_ATTEMPTS)), attempts);

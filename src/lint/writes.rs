@@ -7,6 +7,7 @@ use crate::lint::longest::longest_calls;
 use crate::lint::meant_effect::operation;
 use crate::scenario::model::Caller;
 use crate::scenario::model::EdgeId;
+use crate::scenario::model::JobQueue;
 use crate::scenario::model::MadeOnce;
 use crate::scenario::model::Model;
 use crate::scenario::model::Operation;
@@ -44,12 +45,16 @@ fn write_case(model: &Model, id: EdgeId, longest: &[LongestCall]) -> WriteCase {
     let edge = &model.edges[id];
     let above = edges_above(model, id);
     let repeats = |id: EdgeId| model.policy_of(id).repeats();
-    let around = above.iter().any(|id| repeats(*id));
+    let all_above = above.iter().chain([&id]);
+    let queues: Vec<_> = all_above.filter_map(|id| queue_of(model, *id)).collect();
+    let queued = queues.iter().any(|queue| queue.repeats());
+    let around = queued || above.iter().any(|id| repeats(*id));
     let idempotency = model.services[edge.target].idempotency;
     let (told, longest) = match edge.operation {
         Operation::Write(Some(MadeOnce::Request)) => {
             let all = above.iter().map(|id| longest[*id]).chain([longest[id]]);
-            (true, all.max_by_key(|call| call.span).unwrap_or(LongestCall::NOTHING))
+            let call = all.max_by_key(|call| call.span).unwrap_or(LongestCall::NOTHING);
+            (true, in_queues(&queues, call))
         }
         Operation::Write(Some(MadeOnce::Call)) => (!around, longest[id]),
         Operation::Write(Some(MadeOnce::Attempt) | None) | Operation::Read => (false, longest[id]),
@@ -68,6 +73,19 @@ fn write_case(model: &Model, id: EdgeId, longest: &[LongestCall]) -> WriteCase {
         longest,
         outlives_key: told && kept_for.is_some_and(|kept_for| longest.span > kept_for),
     }
+}
+
+/// The queue whose jobs make a call, if it is one of jobs.
+fn queue_of(model: &Model, id: EdgeId) -> Option<&JobQueue> {
+    let Caller::Population(population) = model.edges[id].caller else { return None };
+    model.populations[population].queue.map(|queue| &model.queues[queue])
+}
+
+/// A call that is made anew by each execution of a job: its waits come on top.
+fn in_queues(queues: &[&JobQueue], call: LongestCall) -> LongestCall {
+    let lives = queues.iter().filter(|queue| queue.repeats());
+    let longest = lives.map(|queue| queue.longest_life().unwrap_or(Duration::MAX)).max();
+    longest.map_or(call, |span| LongestCall { span, open_ended: false }.then(call))
 }
 
 /// The calls whose handlers lead to an edge, by whatever way.

@@ -52,7 +52,9 @@ pub(crate) fn model() -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
+        queues: Vec::new(),
         services: vec![Service {
             name: "shop".into(),
             replicas: 1,
@@ -73,6 +75,7 @@ pub(crate) fn model() -> Model {
             overload: None,
             balance: Balance::RoundRobin,
             idempotency: None,
+            replay_window: None,
         }],
         edges: vec![Edge {
             caller: Caller::Population(0),
@@ -80,6 +83,7 @@ pub(crate) fn model() -> Model {
             policy: 0,
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
             operation: Operation::Read,
+            answers: Vec::new(),
         }],
         policies: vec![
             Policy::plain("thrice")

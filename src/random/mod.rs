@@ -78,8 +78,12 @@ pub enum Purpose {
     RequestError = 20,
     /// Is the answer of a handler lost, whatever the network does?
     AnswerLoss = 21,
+    /// Does a worker fail before it executes a job?
+    WorkerError = 22,
+    /// Does the maker of a counter die before its time to live is set?
+    CounterDies = 23,
     /// Does a repetition come with another body than the first attempt under its key?
-    OtherBody = 22,
+    OtherBody = 30,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

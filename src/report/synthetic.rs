@@ -76,6 +76,7 @@ fn service(name: &str, workers: u32, work_ms: u64, calls: Vec<EdgeId>) -> Servic
         overload: None,
         balance: Balance::RoundRobin,
         idempotency: None,
+        replay_window: None,
     }
 }
 
@@ -105,6 +106,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             policy: 0,
             link: link.clone(),
             operation: Operation::Read,
+            answers: Vec::new(),
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();
@@ -135,7 +137,9 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             }),
             calls: 0,
             deadline: None,
+            queue: None,
         }],
+        queues: Vec::new(),
         services,
         edges,
         policies: vec![Policy::plain("thrice")],

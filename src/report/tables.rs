@@ -183,6 +183,7 @@ const fn ending(ending: Ending) -> &'static str {
         Ending::Complete => "complete",
         Ending::Limit { limit, .. } => match limit {
             LimitKind::InFlight => "limit_in_flight",
+            LimitKind::AtRest => "limit_at_rest",
             LimitKind::Pending => "limit_pending",
             LimitKind::Events => "limit_events",
             LimitKind::Memory => "limit_memory",

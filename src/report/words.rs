@@ -38,6 +38,9 @@ pub(super) fn trigger(model: &Model, trigger: &Trigger) -> String {
             format!("{share} of the repetitions at {} have another body", service(*id))
         }
         Effect::Restart(id) => format!("{} restarts", service(*id)),
+        Effect::Stop { queue, processes, how } => {
+            format!("{} of {processes} of {}", how.name(), model.queues[*queue].name)
+        }
         Effect::Surge { population, factor } => {
             format!("{} ask {}× as often", model.populations[*population].name, number(*factor))
         }
@@ -53,6 +56,7 @@ pub(super) fn action(model: &Model, action: &Action) -> String {
         }
         Deed::Set { change, .. } => format!("operator sets {change}"),
         Deed::Flush(id) => format!("operator flushes {}", model.services[*id].name),
+        Deed::Resume(id) => format!("operator resumes {}", model.queues[*id].name),
         Deed::Restart(id) => format!("operator restarts {}", model.services[*id].name),
     }
 }

@@ -8,10 +8,17 @@ use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
+use crate::scenario::model::Claim;
+use crate::scenario::model::ClaimOrder;
+use crate::scenario::model::CounterScope;
 use crate::scenario::model::ErrorsOf;
+use crate::scenario::model::JobsMeanwhile;
 use crate::scenario::model::Operation;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::Refused;
 use crate::scenario::model::Remembers;
+use crate::scenario::model::Requeue;
+use crate::scenario::model::Returns;
 use crate::scenario::model::WhenFull;
 use crate::units::Duration;
 use crate::units::Share;
@@ -74,6 +81,45 @@ pub const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 pub const IN_PROGRESS: Class = Class::Rejected;
 /// A failure forgets its key, so that a retry can succeed.
 pub const REMEMBERS: Remembers = Remembers::Success;
+
+/// One process: `workers` then says how much is executed at once.
+pub const PROCESSES: u32 = 1;
+/// A look at the table each second takes up to a hundred due jobs, those due for longest first, and
+/// no more than there are workers for; nothing else holds it back.
+pub const CLAIM: Claim = Claim {
+    every: Duration::from_secs(1),
+    batch: 100,
+    prefetch: 0,
+    order: ClaimOrder::OldestDue,
+    rate: None,
+    idles_when_open: false,
+};
+/// Without a word about it, a claim holds for ever.
+pub const LEASE: Option<Duration> = None;
+/// Without a word about it, no job is tried again.
+pub const EXECUTIONS: u32 = 1;
+/// The library throws, and to the queue that is a failure as any other.
+pub const REFUSED: Refused = Refused::Fails;
+/// What was never sent says nothing of the job.
+pub const CONSUMES_ATTEMPT: bool = false;
+/// Executions to one destination follow one another evenly.
+pub const DELIVERY_BURST: u32 = 1;
+/// What will not change by itself is worth telling the owner.
+pub const SUSPENDS: ClassSet = ClassSet::PERMANENT;
+/// Nothing is lost while the owner is told.
+pub const JOBS_MEANWHILE: JobsMeanwhile = JobsMeanwhile::Wait;
+/// Back to pending, with the same due time.
+pub const RETURNS: Returns = Returns::Due(Duration::ZERO);
+/// What is counted outside a job is meant to count its own failures.
+pub const COUNTER_SCOPE: CounterScope = CounterScope::Job;
+/// Whoever lost the claim has nothing to say any more.
+pub const REQUEUE: Requeue = Requeue::CompareAndSet;
+/// Whoever looks first takes it.
+pub const ELSEWHERE: bool = false;
+/// The standard: each attempt is signed afresh.
+pub const SIGNED_ONCE: bool = false;
+/// A signature that is too old proves nothing: 401.
+pub const STALE_SIGNATURE: Class = Class::Denied;
 
 /// Nothing adds a delay that nobody wrote down.
 pub const LATENCY: Duration = Duration::ZERO;

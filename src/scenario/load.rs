@@ -29,8 +29,8 @@ use crate::scenario::validate::Allowance;
 /// The name of the scenario without any variant's changes.
 pub const BASE: &str = "base";
 /// What a variant may change; the rest of a file describes the file.
-const CHANGEABLE: [&str; 7] =
-    ["run", "clients", "services", "links", "policies", "triggers", "operator"];
+const CHANGEABLE: [&str; 8] =
+    ["run", "clients", "queues", "services", "links", "policies", "triggers", "operator"];
 
 /// Why a scenario could not be had.
 #[derive(Debug, thiserror::Error)]

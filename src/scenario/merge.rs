@@ -42,7 +42,7 @@ const ALTERNATIVES: [&[&str]; 8] = [
     &["aimd", "vegas", "gradient", "gradient2", "min_rtt"],
 ];
 /// Keys whose children are names, which mean nothing to the merge.
-const NAMED: [&str; 4] = ["clients", "services", "policies", "links"];
+const NAMED: [&str; 5] = ["clients", "queues", "services", "policies", "links"];
 
 /// What kind of keys a map has.
 #[derive(Clone, Copy, PartialEq, Eq)]

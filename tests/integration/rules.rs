@@ -6,6 +6,7 @@ mod bodies;
 mod effects;
 mod ejection;
 mod field;
+mod jobs;
 mod limits;
 mod nesting;
 mod operator;

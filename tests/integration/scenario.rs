@@ -10,6 +10,7 @@ mod hostile;
 mod inner;
 mod meaning;
 mod mistakes;
+mod queues;
 mod strangers;
 mod writes;
 

@@ -53,12 +53,12 @@ fn shipped() -> Vec<String> {
 
 /// The system of the base, without how often and how long it is run.
 fn base(name: &str) -> Model {
-    let Model { mut run, populations, services, edges, policies, triggers, operator } =
+    let Model { mut run, populations, queues, services, edges, policies, triggers, operator } =
         load(name).variants.swap_remove(0).model;
     let of_the_storm = &load(STORM).variants[0].model.run;
     run.horizon = of_the_storm.horizon;
     run.replications = of_the_storm.replications;
-    Model { run, populations, services, edges, policies, triggers, operator }
+    Model { run, populations, queues, services, edges, policies, triggers, operator }
 }
 
 #[test]

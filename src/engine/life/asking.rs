@@ -17,6 +17,7 @@ use crate::engine::life::attempt::NOT_DRAWN;
 use crate::engine::life::attempt::Stage;
 use crate::engine::life::keep_beside;
 use crate::engine::observe::Observer;
+use crate::engine::observe::Reason;
 use crate::engine::plan::EdgePlan;
 use crate::policy::breaker::Answer;
 use crate::policy::limiter::Entry;
@@ -48,15 +49,16 @@ pub(super) const fn is_gone(caller: u32) -> bool {
 impl<'p, O: Observer> Life<'p, O> {
     /// R2: a client or a handler makes a call along an edge.
     pub(super) fn call(&mut self, parent: Parent, edge: usize, key: u64) {
+        self.call_because(parent, edge, key, Reason::First);
+    }
+
+    /// The same for a call that is not the first of its kind: a job is executed again.
+    #[inline(always)]
+    pub(super) fn call_because(&mut self, parent: Parent, edge: usize, key: u64, reason: Reason) {
         let edge = &self.plans[self.plan].edges[edge];
-        let call = Call {
-            key,
-            edge,
-            parent,
-            attempt: NOBODY,
-            timer: 0,
-            state: CallState::new(edge.tries_at_start),
-        };
+        let mut state = CallState::new(edge.tries_at_start);
+        state.set_reason(reason);
+        let call = Call { key, edge, parent, attempt: NOBODY, timer: 0, state };
         let slot = self.calls.insert(call);
         if self.remembers {
             keep_beside(&mut self.memories, slot, Memory::NEW);
@@ -195,7 +197,7 @@ impl<'p, O: Observer> Life<'p, O> {
         }
         let replica = match chosen {
             Some(replica) => replica,
-            None => self.choose_replica(edge, key),
+            None => self.choose_replica(edge, parent, key),
         };
         let attempt = Attempt {
             key,
@@ -233,7 +235,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     #[inline(always)]
-    pub(super) fn choose_replica(&mut self, edge: &EdgePlan, key: u64) -> u16 {
+    pub(super) fn choose_replica(&mut self, edge: &EdgePlan, parent: Parent, key: u64) -> u16 {
         if edge.replicas == 1 {
             return 0;
         }
@@ -247,6 +249,8 @@ impl<'p, O: Observer> Life<'p, O> {
                 let draw = self.rare_draw(Purpose::Balance, key, 0);
                 ((f64::from(edge.replicas) * draw.get()) as u32).min(edge.replicas - 1) as u16
             }
+            Balance::ByDestination => (self.destination_of(parent) % edge.replicas) as u16,
+            Balance::ByProcess => (self.instance_of(parent) % edge.replicas) as u16,
         }
     }
 

@@ -72,6 +72,11 @@ impl<O: Observer> Life<'_, O> {
             self.think(&request);
             return;
         }
+        if self.jobs.on
+            && let Some(queue) = self.model.populations[population].queue
+        {
+            return self.store_job(request, key, queue);
+        }
         let edge = self.model.populations[population].calls;
         let slot = self.requests.insert(request);
         if self.has_deadlines {
@@ -107,7 +112,7 @@ impl<O: Observer> Life<'_, O> {
 
     /// A closed-loop user thinks after its request.
     #[inline(always)]
-    fn think(&mut self, request: &Request) {
+    pub(super) fn think(&mut self, request: &Request) {
         let population = request.population as usize;
         let ArrivalsModel::Closed { think } = &self.model.populations[population].arrivals else {
             return;

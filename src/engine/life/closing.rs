@@ -15,7 +15,8 @@ impl<O: Observer> Life<'_, O> {
     /// Holds every conservation law against what is left at `end`.
     pub(super) fn close_audit(&mut self, end: SimTime) -> Result<(), String> {
         let mut left = Left {
-            requests: self.requests.len() as u64,
+            requests: (self.requests.len() - self.jobs.running) as u64 + self.jobs.stored
+                - self.jobs.told,
             backing_off: self.edge_levels.iter().map(|level| u64::from(level.now)).sum(),
             back_off_integral: self.sum_of_levels(|level| level.integral(end)),
             back_off_stays: self.sum_of_levels(|level| level.stays(end)),
@@ -23,7 +24,10 @@ impl<O: Observer> Life<'_, O> {
             calendar: self.calendar.counts(),
             pending: self.calendar.pending() as u64,
             retry_places: self.retry_places(),
-            ledgers: self.effects.laws(self.requests.len() + self.attempts.len()),
+            ledgers: self
+                .effects
+                .laws(self.requests.len() + self.attempts.len() + self.jobs.records.len()),
+            jobs: self.jobs.laws(),
             ..Left::default()
         };
         left.places = self.places();

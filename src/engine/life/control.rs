@@ -21,6 +21,9 @@ impl<O: Observer> Life<'_, O> {
             Control::TriggerEnds(index) => self.end_trigger(index),
             Control::ReplicaReturns { service, replica } => self.bring_back(service, replica),
             Control::OperatorActs(index) => self.act(index),
+            Control::SuspensionEnds { queue, destination, nth } => {
+                self.resume(queue, destination, Some(nth));
+            }
             Control::SheddingEnds(index) => {
                 for shares in &mut self.shedding {
                     shares.retain(|(action, _)| *action != index);
@@ -63,6 +66,7 @@ impl<O: Observer> Life<'_, O> {
                 let lasts = self.model.triggers[index].lasts;
                 self.restart(service, lasts);
             }
+            Effect::Stop { queue, processes, how } => self.stop_processes(queue, processes, how),
             Effect::Surge { .. } => {} // The arrivals know it from the start.
         }
     }
@@ -97,6 +101,7 @@ impl<O: Observer> Life<'_, O> {
                 self.servers[service].give_workers_back(share.get());
                 self.take_all(service);
             }
+            Effect::Stop { queue, processes, .. } => self.start_processes(queue, processes),
             Effect::Restart(_) | Effect::Surge { .. } => {}
         }
     }
@@ -154,6 +159,7 @@ impl<O: Observer> Life<'_, O> {
                     self.take_all(service); // There may be more workers now.
                 }
             }
+            Deed::Resume(queue) => self.resume_all(*queue),
             Deed::Flush(service) => self.flush(*service),
             Deed::Restart(service) => {
                 let lasts = self.restart_lasts(*service);
@@ -174,6 +180,12 @@ impl<O: Observer> Life<'_, O> {
             let backing_off_ns = level.end_window(now);
             self.edge_snapshot[edge] =
                 EdgeLevel { backing_off: level.now, backing_off_ns, breakers_open, breakers };
+        }
+        if self.jobs.on {
+            for (level, queue) in self.jobs.levels.iter_mut().zip(&mut self.jobs.queues) {
+                *level = queue.level(now);
+            }
+            self.observer.queues_at_window_end(now, &self.jobs.levels);
         }
         self.observer.window_ends(now, &self.service_snapshot, &self.edge_snapshot);
     }

@@ -69,6 +69,8 @@ struct Ledger {
     root: u64,
     /// The request and the attempts that know this ledger.
     holders: u32,
+    /// When its attempts were signed, where that is done once.
+    signed_at: Option<SimTime>,
     /// How often each call site has taken effect.
     effects: BTreeMap<u16, u32>,
     keys: BTreeMap<(u16, Key), Known>,
@@ -127,6 +129,8 @@ enum Course {
     Conflict(Class),
     /// Its key is known with another body.
     Mismatched,
+    /// Its signature is too old.
+    Stale(Class),
 }
 
 impl Sent {
@@ -155,7 +159,20 @@ impl Effects {
     /// A request begins.
     pub(super) fn open(&mut self, request: u32, root: u64) {
         let (effects, keys) = (BTreeMap::new(), BTreeMap::new());
-        let ledger = self.ledgers.insert(Ledger { root, holders: 1, effects, keys });
+        let ledger =
+            self.ledgers.insert(Ledger { root, holders: 1, effects, keys, signed_at: None });
+        keep_beside(&mut self.of_requests, request, ledger);
+    }
+
+    /// A job is stored, whose executions share a ledger; signed once, or afresh in each attempt.
+    pub(super) fn open_for_job(&mut self, root: u64, signed_at: Option<SimTime>) -> u32 {
+        let (effects, keys) = (BTreeMap::new(), BTreeMap::new());
+        self.ledgers.insert(Ledger { root, holders: 1, effects, keys, signed_at })
+    }
+
+    /// An execution of a job begins.
+    pub(super) fn join(&mut self, request: u32, ledger: u32) {
+        self.ledgers[ledger].holders += 1;
         keep_beside(&mut self.of_requests, request, ledger);
     }
 
@@ -170,7 +187,7 @@ impl Effects {
         self.let_go(self.of_attempts[attempt as usize].ledger);
     }
 
-    fn let_go(&mut self, at: u32) {
+    pub(super) fn let_go(&mut self, at: u32) {
         let ledger = &mut self.ledgers[at];
         ledger.holders -= 1;
         if ledger.holders == 0 {
@@ -211,6 +228,7 @@ fn needs_ledgers(model: &Model) -> bool {
         _ => false,
     };
     model.edges.iter().any(|edge| edge.operation.writes())
+        || model.services.iter().any(|service| service.replay_window.is_some())
         || model.services.iter().any(|service| service.errors.as_ref().is_some_and(of_requests))
         || model.triggers.iter().any(triggered)
 }
@@ -258,6 +276,13 @@ impl<O: Observer> Life<'_, O> {
     pub(super) fn is_new(&mut self, slot: u32, service: usize) -> bool {
         let now = self.calendar.now();
         let Sent { key, .. } = self.effects.of_attempts[slot as usize];
+        let signed_at = self.effects.ledger(slot).signed_at;
+        if let (Some(window), Some(signed_at)) = (self.service(service).replay_window, signed_at)
+            && now.since(signed_at) > window.lasts
+        {
+            self.effects.of_attempts[slot as usize].course = Course::Stale(window.answer);
+            return false;
+        }
         let (Some(settings), Some(key)) = (self.service(service).idempotency, key) else {
             return true;
         };
@@ -301,6 +326,10 @@ impl<O: Observer> Life<'_, O> {
             Course::Mismatched => {
                 self.observer.mismatched(now, service);
                 Some(Err(Class::Rejected))
+            }
+            Course::Stale(class) => {
+                self.observer.stale_signature(now, service);
+                Some(Err(class))
             }
         }
     }

@@ -25,10 +25,15 @@ impl<O: Observer> Life<'_, O> {
     #[inline(never)]
     pub(super) fn choose_among(&mut self, slot: u32, call: Call<'_>, key: u64) -> Option<u16> {
         let edge = call.edge;
-        let Some(ejection) = &edge.ejection else { return Some(self.choose_replica(edge, key)) };
+        let Some(ejection) = &edge.ejection else {
+            return Some(self.choose_replica(edge, call.parent, key));
+        };
         let balance = self.servers[edge.target].settings.balance;
         let choice = match balance {
             Balance::RoundRobin => Choice::From(self.turns[edge.index]),
+            Balance::ByDestination | Balance::ByProcess => {
+                Choice::From(self.choose_replica(edge, call.parent, key).into())
+            }
             Balance::Random => Choice::Drawn(self.rare_draw(Purpose::Balance, key, 0)),
         };
         let index = ejection.index(self.instance_of(call.parent));

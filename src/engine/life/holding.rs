@@ -4,6 +4,7 @@
 use crate::engine::caller::Parent;
 use crate::engine::caller::Pending;
 use crate::engine::life::Life;
+use crate::engine::life::asking::is_gone;
 use crate::engine::observe::Observer;
 use crate::engine::plan::EdgePlan;
 use crate::engine::plan::HedgePlan;
@@ -237,8 +238,24 @@ impl<'p, O: Observer> Life<'p, O> {
     #[inline(always)]
     pub(super) fn instance_of(&self, parent: Parent) -> u32 {
         match self.origin(parent).slot() {
+            Ok(request) if self.jobs.on => self.jobs.process_of(request, &self.requests[request]),
             Ok(request) => self.requests[request].client,
             Err(attempt) => u32::from(self.attempts[attempt].replica),
+        }
+    }
+
+    /// The instance of the population behind a call, however deep.
+    pub(super) fn destination_of(&self, parent: Parent) -> u32 {
+        let mut parent = parent;
+        loop {
+            match self.origin(parent).slot() {
+                Ok(request) => return self.requests[request].client,
+                // Whoever asked may have left; a handler that still works asks for nobody then.
+                Err(attempt) => match self.attempts[attempt].caller {
+                    caller if is_gone(caller) => return 0,
+                    caller => parent = self.calls[caller].parent,
+                },
+            }
         }
     }
 }

@@ -64,6 +64,10 @@ impl<'p, O: Observer> Life<'p, O> {
         match parent.slot() {
             Ok(request) => {
                 let cause = |class| cause.unwrap_or(cause_of(class));
+                if self.jobs.on && self.jobs.execution(request).is_some() {
+                    let cause = outcome.err().map_or(Cause::Attempts, cause);
+                    return self.end_execution(request, outcome, cause);
+                }
                 self.end_request(request, outcome.map_err(cause));
             }
             Err(attempt) => self.handler_hears(attempt, outcome),

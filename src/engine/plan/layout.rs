@@ -107,7 +107,11 @@ impl States {
 /// A number for a caller's group, and how many instances it has.
 pub(super) fn caller_group(caller: Caller, model: &Model) -> (usize, usize) {
     match caller {
-        Caller::Population(id) => (id, model.populations[id].size as usize),
+        // What is kept for each caller of a job is kept by each process.
+        Caller::Population(id) => match model.populations[id].queue {
+            Some(queue) => (id, model.queues[queue].processes as usize),
+            None => (id, model.populations[id].size as usize),
+        },
         Caller::Service(id) => (model.populations.len() + id, model.services[id].replicas as usize),
     }
 }

@@ -253,7 +253,7 @@ pub(super) fn panel(
 fn lasts(action: &Action) -> Duration {
     match action.what {
         Deed::Shed { lasts, .. } => lasts,
-        Deed::Set { .. } | Deed::Flush(_) | Deed::Restart(_) => Duration::ZERO,
+        Deed::Set { .. } | Deed::Flush(_) | Deed::Restart(_) | Deed::Resume(_) => Duration::ZERO,
     }
 }
 

@@ -236,6 +236,7 @@ fn stopped(limit: LimitKind, within: Duration) -> String {
         }
         LimitKind::Events => format!("{} events", words::whole(MOST_EVENTS)),
         LimitKind::InFlight => "too many calls and attempts at once".to_owned(),
+        LimitKind::AtRest => "too many jobs at rest".to_owned(),
         LimitKind::Pending => "too many events to come at once".to_owned(),
         LimitKind::Memory => "the limit on memory".to_owned(),
         LimitKind::Wall => "the limit on time".to_owned(),

@@ -33,6 +33,7 @@ pub(in crate::scenario) struct WrittenClients {
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) deadline: Option<Spanned<Duration>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
+    pub(in crate::scenario) queue: Option<Spanned<String>>,
 }
 
 /// When they ask, as written: moments count from the end of the warm-up.
@@ -75,8 +76,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenClient
     let policy = fields.get("policy", problems, reference);
     let deadline = fields.get("deadline", problems, reader::positive_span);
     let operation = fields.get("operation", problems, read_operation);
+    let queue = fields.get("queue", problems, reference);
     fields.close(problems);
-    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation })
+    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation, queue })
 }
 
 fn read_users(node: &Node, problems: &mut Problems) -> Option<WrittenArrivals> {

@@ -8,6 +8,7 @@ use crate::scenario::file::services::LARGEST_FACTOR;
 use crate::scenario::file::services::MOST_REPLICAS;
 use crate::scenario::file::services::read_errors;
 use crate::scenario::model::Errors;
+use crate::scenario::model::Stop;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -17,7 +18,7 @@ use crate::scenario::reader::names;
 use crate::units::Duration;
 use crate::units::Share;
 
-const EFFECTS: [&str; 9] = [
+const EFFECTS: [&str; 11] = [
     "refuse",
     "hang",
     "restart",
@@ -27,6 +28,8 @@ const EFFECTS: [&str; 9] = [
     "surge",
     "lose_replies",
     "other_bodies",
+    "crash",
+    "shutdown",
 ];
 
 /// A trigger as written.
@@ -36,6 +39,7 @@ pub(in crate::scenario) struct WrittenTrigger {
     pub(in crate::scenario) lasts: Option<Spanned<Duration>>,
     pub(in crate::scenario) service: Option<Spanned<String>>,
     pub(in crate::scenario) clients: Option<Spanned<String>>,
+    pub(in crate::scenario) queue: Option<Spanned<String>>,
     pub(in crate::scenario) effect: Option<Spanned<WrittenEffect>>,
     pub(in crate::scenario) replicas: Option<Spanned<u32>>,
     pub(in crate::scenario) head: Place,
@@ -53,6 +57,7 @@ pub(in crate::scenario) enum WrittenEffect {
     LoseReplies(Share),
     OtherBodies(Share),
     Surge(f64),
+    Stop(Stop, u32),
 }
 
 /// An operator action as written.
@@ -77,6 +82,8 @@ pub(in crate::scenario) enum WrittenDeed<'t> {
     Flush(Spanned<String>),
     /// A service is restarted.
     Restart(Spanned<String>),
+    /// Suspended destinations of a queue are served again.
+    Resume(Spanned<String>),
 }
 
 pub(super) fn read_trigger(node: &Node, problems: &mut Problems) -> Option<WrittenTrigger> {
@@ -87,12 +94,13 @@ pub(super) fn read_trigger(node: &Node, problems: &mut Problems) -> Option<Writt
     let lasts = fields.need("lasts", help, problems, reader::positive_span);
     let service = fields.get("service", problems, reference);
     let clients = fields.get("clients", problems, reference);
+    let queue = fields.get("queue", problems, reference);
     let help = "what it does, as `refuse` or `{ slow: 4 }`";
     let effect = fields.need("effect", help, problems, read_effect);
     let replicas = fields.get("replicas", problems, reader::count(1, MOST_REPLICAS));
     let head = fields.head();
     fields.close(problems);
-    Some(WrittenTrigger { at, lasts, service, clients, effect, replicas, head })
+    Some(WrittenTrigger { at, lasts, service, clients, queue, effect, replicas, head })
 }
 
 fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
@@ -102,8 +110,9 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         problems.push_with(
             node.place,
             format!("`{text}` needs a value"),
-            "as `{ slow: 4 }`, `{ workers: 50% }`, `{ surge: 3 }`, `{ lose_replies: 10% }` or \
-             `{ errors: { class: internal, share: 30% } }`",
+            "as `{ slow: 4 }`, `{ workers: 50% }`, `{ surge: 3 }`, `{ lose_replies: 10% }`, \
+             `{ errors: { class: internal, share: 30% } }`, or for a queue `{ crash: 1 }` and \
+             `{ shutdown: 1 }`",
         );
         return None;
     }
@@ -129,6 +138,8 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         "workers" => reader::share(it, problems).map(WrittenEffect::Workers),
         "lose_replies" => reader::share(it, problems).map(WrittenEffect::LoseReplies),
         "other_bodies" => reader::share(it, problems).map(WrittenEffect::OtherBodies),
+        "crash" => read_stop(Stop::Crash, it, problems),
+        "shutdown" => read_stop(Stop::Shutdown, it, problems),
         "surge" => reader::real(0.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Surge),
         word @ ("refuse" | "hang" | "restart") => {
             problems.push_with(
@@ -145,21 +156,27 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
     }
 }
 
+/// How many processes of a queue go away.
+fn read_stop(how: Stop, node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
+    let processes = reader::count(1, MOST_REPLICAS)(node, problems)?;
+    Some(WrittenEffect::Stop(how, processes))
+}
+
 pub(super) fn read_action<'t>(
     node: &'t Node,
     problems: &mut Problems,
 ) -> Option<WrittenAction<'t>> {
     let mut fields = Fields::open(node, "an operator action", problems)?;
     let at = fields.need("at", "when, from the end of the warm-up", problems, reader::span);
-    let deed = match fields.choose(&["shed", "set", "flush", "restart"], problems) {
+    let deed = match fields.choose(&["shed", "set", "flush", "restart", "resume"], problems) {
         Some(("shed", node)) => read_shed(node, problems),
         Some(("set", node)) => read_set(node, problems),
         Some((word, node)) => reference(node, problems).map(|value| {
-            let service = Spanned { value, place: node.place };
-            if word == "flush" {
-                WrittenDeed::Flush(service)
-            } else {
-                WrittenDeed::Restart(service)
+            let whom = Spanned { value, place: node.place };
+            match word {
+                "flush" => WrittenDeed::Flush(whom),
+                "restart" => WrittenDeed::Restart(whom),
+                _ => WrittenDeed::Resume(whom),
             }
         }),
         None => None,

@@ -4,6 +4,7 @@
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
 mod amounts;
+mod answers;
 mod backoffs;
 mod breakers;
 mod budgets;
@@ -18,6 +19,7 @@ mod hints;
 mod jitters;
 mod limiters;
 mod policies;
+mod queues;
 mod run;
 mod services;
 mod throttles;
@@ -33,8 +35,11 @@ pub(super) use disturbances::WrittenAction;
 pub(super) use disturbances::WrittenDeed;
 pub(super) use disturbances::WrittenEffect;
 pub(super) use disturbances::WrittenTrigger;
+pub use expect::Kind as MeasureKind;
 pub(super) use expect::WrittenExpectation;
 pub(super) use expect::WrittenMeasure;
+pub(super) use expect::kind_of;
+pub(super) use expect::measure_names;
 pub(super) use expect::read as read_expectations;
 pub(super) use hedges::WrittenAfter;
 pub(super) use hedges::WrittenHedge;
@@ -42,6 +47,7 @@ pub(super) use jitters::WrittenJitter;
 pub(super) use policies::WrittenPolicy;
 pub(super) use policies::WrittenRetry;
 pub(super) use policies::read as read_policy;
+pub(super) use queues::WrittenQueue;
 pub(super) use run::WrittenRecovery;
 pub(super) use run::WrittenRun;
 pub(super) use services::WrittenLink;
@@ -79,6 +85,7 @@ pub(super) struct Written<'t> {
     pub(super) source: Option<Spanned<String>>,
     pub(super) run: WrittenRun,
     pub(super) clients: Vec<Named<WrittenClients>>,
+    pub(super) queues: Vec<Named<WrittenQueue>>,
     pub(super) services: Vec<Named<WrittenService>>,
     pub(super) default_link: WrittenLink,
     pub(super) links: Vec<Named<WrittenLink>>,
@@ -132,6 +139,8 @@ pub(super) fn read<'t>(root: &'t Node, problems: &mut Problems) -> Option<Writte
             );
         }
     }
+    let queues =
+        fields.take("queues").and_then(|node| named(node, "`queues`", problems, queues::read));
     let (default_link, links) = match fields.take("links") {
         Some(node) => services::read_links(node, problems),
         None => Default::default(),
@@ -155,6 +164,7 @@ pub(super) fn read<'t>(root: &'t Node, problems: &mut Problems) -> Option<Writte
         source,
         run,
         clients: clients.map(|map| map.value).unwrap_or_default(),
+        queues: queues.unwrap_or_default(),
         services: services.map(|map| map.value).unwrap_or_default(),
         default_link,
         links,

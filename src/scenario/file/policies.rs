@@ -126,7 +126,7 @@ fn read_inner(node: &Node, problems: &mut Problems) -> Option<String> {
     reader::name(node, problems)
 }
 
-fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
+pub(super) fn read_retry(node: &Node, problems: &mut Problems) -> Option<WrittenRetry> {
     let mut fields = Fields::open(node, "`retry`", problems)?;
     let max_attempts =
         fields.get("max_attempts", problems, reader::count_or_unlimited(1, MOST_ATTEMPTS));

@@ -36,6 +36,7 @@ pub(in crate::scenario) struct WrittenRecovery {
 #[derive(Debug, Default)]
 pub(in crate::scenario) struct WrittenLimits {
     pub(in crate::scenario) in_flight: Option<Spanned<u64>>,
+    pub(in crate::scenario) at_rest: Option<Spanned<u64>>,
     pub(in crate::scenario) pending: Option<Spanned<u64>>,
     pub(in crate::scenario) events: Option<Spanned<u64>>,
     pub(in crate::scenario) memory: Option<Spanned<u64>>,
@@ -80,6 +81,7 @@ fn read_limits(node: &Node, problems: &mut Problems) -> Option<WrittenLimits> {
     let any = |n: &Node, p: &mut Problems| reader::integer(n, p, 1..=u64::MAX);
     let limits = WrittenLimits {
         in_flight: fields.get("in_flight", problems, any),
+        at_rest: fields.get("at_rest", problems, any),
         pending: fields.get("pending", problems, any),
         events: fields.get("events", problems, |n, p| reader::integer(n, p, 1..=MOST_EVENTS)),
         memory: fields.get("memory", problems, reader::bytes),

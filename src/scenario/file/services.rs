@@ -8,12 +8,14 @@ use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::Named;
+use crate::scenario::file::answers::read_answers;
 use crate::scenario::file::distribution;
 use crate::scenario::file::effects::read_idempotency;
 use crate::scenario::file::effects::read_operation;
 use crate::scenario::file::hints::read_retry_after;
 use crate::scenario::file::items;
 use crate::scenario::file::reference;
+use crate::scenario::model::Answer;
 use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
 use crate::scenario::model::Cold;
@@ -25,6 +27,7 @@ use crate::scenario::model::Operation;
 use crate::scenario::model::Overload;
 use crate::scenario::model::Queue;
 use crate::scenario::model::QueueOrder;
+use crate::scenario::model::ReplayWindow;
 use crate::scenario::model::RetryAfter;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Node;
@@ -34,15 +37,19 @@ use crate::scenario::reader::Spanned;
 use crate::units::Share;
 
 pub(super) const MOST_REPLICAS: u32 = 10_000;
-const MOST_WORKERS: u32 = 1_000_000;
+pub(super) const MOST_WORKERS: u32 = 1_000_000;
 const MOST_WAITING: u32 = 1_000_000_000;
 /// Slower than that is hanging, for which there is a word.
 pub(super) const LARGEST_FACTOR: f64 = 1e6;
 
 const CANCELLATIONS: [(&str, Cancellation); 3] =
     [("none", Cancellation::None), ("queue", Cancellation::Queue), ("full", Cancellation::Full)];
-const BALANCES: [(&str, Balance); 2] =
-    [("round_robin", Balance::RoundRobin), ("random", Balance::Random)];
+const BALANCES: [(&str, Balance); 4] = [
+    ("round_robin", Balance::RoundRobin),
+    ("random", Balance::Random),
+    ("by_destination", Balance::ByDestination),
+    ("by_process", Balance::ByProcess),
+];
 const ORDERS: [(&str, QueueOrder); 3] = [
     ("fifo", QueueOrder::Fifo),
     ("lifo", QueueOrder::Lifo),
@@ -67,6 +74,7 @@ pub(in crate::scenario) struct WrittenService {
     pub(in crate::scenario) overload: Option<Overload>,
     pub(in crate::scenario) balance: Option<Spanned<Balance>>,
     pub(in crate::scenario) idempotency: Option<Idempotency>,
+    pub(in crate::scenario) replay_window: Option<ReplayWindow>,
 }
 
 /// A call of a handler as written.
@@ -75,6 +83,7 @@ pub(in crate::scenario) struct WrittenCall {
     pub(in crate::scenario) to: Option<Spanned<String>>,
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
+    pub(in crate::scenario) answers: Vec<Answer>,
     pub(in crate::scenario) place: Place,
 }
 
@@ -116,6 +125,9 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenServic
         overload: fields.take("overload").and_then(|node| read_overload(node, problems)),
         balance: fields.get("balance", problems, reader::word(&BALANCES)),
         idempotency: fields.take("idempotency").and_then(|node| read_idempotency(node, problems)),
+        replay_window: fields
+            .take("replay_window")
+            .and_then(|node| read_replay_window(node, problems)),
     };
     fields.close(problems);
     Some(service)
@@ -191,6 +203,20 @@ pub(super) fn class(node: &Node, problems: &mut Problems) -> Option<Class> {
     reader::word(&known)(node, problems)
 }
 
+/// `5min`, or `{ lasts: 5min, answer: denied }`.
+fn read_replay_window(node: &Node, problems: &mut Problems) -> Option<ReplayWindow> {
+    let answer = defaults::STALE_SIGNATURE;
+    if !matches!(node.value, Value::Map(_)) {
+        return Some(ReplayWindow { lasts: reader::positive_span(node, problems)?, answer });
+    }
+    let mut fields = Fields::open(node, "`replay_window`", problems)?;
+    let help = "how old a signature may be, as `5min`";
+    let lasts = fields.need("lasts", help, problems, reader::positive_span);
+    let said = fields.get("answer", problems, answered_class);
+    fields.close(problems);
+    Some(ReplayWindow { lasts: lasts?.value, answer: said.map_or(answer, |said| said.value) })
+}
+
 fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
     let mut fields = Fields::open(node, "a call", problems)?;
     let to = fields.need(
@@ -201,8 +227,10 @@ fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
     );
     let policy = fields.get("policy", problems, reference);
     let operation = fields.get("operation", problems, read_operation);
+    let answers = fields.take("answers").and_then(|node| read_answers(node, problems));
     fields.close(problems);
-    Some(WrittenCall { to, policy, operation, place: node.place })
+    let answers = answers.unwrap_or_default();
+    Some(WrittenCall { to, policy, operation, answers, place: node.place })
 }
 
 fn read_overload(node: &Node, problems: &mut Problems) -> Option<Overload> {

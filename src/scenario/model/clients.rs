@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
+use crate::scenario::model::QueueId;
 use crate::units::Duration;
 use crate::units::Rate;
 
@@ -22,6 +23,9 @@ pub struct Population {
     pub calls: EdgeId,
     /// How long after its birth an answer is still worth something.
     pub deadline: Option<Duration>,
+    /// The queue in which its requests wait as jobs; `None`: they call at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueId>,
 }
 
 impl Population {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::scenario::model::Errors;
 use crate::scenario::model::Model;
 use crate::scenario::model::PopulationId;
+use crate::scenario::model::QueueId;
 use crate::scenario::model::ServiceId;
 use crate::units::Duration;
 use crate::units::Share;
@@ -89,6 +90,35 @@ pub enum Effect {
         /// By how much, at least 0.
         factor: f64,
     },
+    /// Some processes of a queue are away: what they execute is cut off.
+    Stop {
+        /// Whose.
+        queue: QueueId,
+        /// So many, the first ones.
+        processes: u32,
+        /// What becomes of their jobs.
+        how: Stop,
+    },
+}
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// It dies: its jobs come back when their leases end.
+    Crash,
+    /// It gives its jobs back at once.
+    Shutdown,
+}
+
+impl Stop {
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Crash => "crash",
+            Self::Shutdown => "shutdown",
+        }
+    }
 }
 
 /// What people do, at a moment.
@@ -123,6 +153,8 @@ pub enum Deed {
     },
     /// Everything that waits in the service's queues is removed; callers hear `overloaded`.
     Flush(ServiceId),
+    /// Suspended destinations of a queue are served again.
+    Resume(QueueId),
     /// As the effect of that name, for `Overload::restarts_after` (1 s where there is none).
     Restart(ServiceId),
 }

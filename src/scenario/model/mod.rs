@@ -8,9 +8,11 @@ mod clients;
 mod disturbances;
 mod effects;
 mod expectations;
+mod queues;
 mod run;
 mod services;
 
+pub use calls::Answer;
 pub use calls::Caller;
 pub use calls::Edge;
 pub use calls::Link;
@@ -23,6 +25,7 @@ pub use clients::RateSegment;
 pub use disturbances::Action;
 pub use disturbances::Deed;
 pub use disturbances::Effect;
+pub use disturbances::Stop;
 pub use disturbances::Trigger;
 pub use effects::Idempotency;
 pub use effects::MadeOnce;
@@ -32,6 +35,21 @@ pub use expectations::Comparison;
 pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
 pub use expectations::Phase;
+pub use queues::Claim;
+pub use queues::ClaimOrder;
+pub use queues::Counter;
+pub use queues::CounterScope;
+pub use queues::DeliveryRate;
+pub use queues::Destinations;
+pub use queues::JobQueue;
+pub use queues::JobsMeanwhile;
+pub use queues::Refused;
+pub use queues::ReplayWindow;
+pub use queues::Requeue;
+pub use queues::Returns;
+pub use queues::Suspend;
+pub use queues::WhenFullyInFlight;
+pub use queues::WorkerErrors;
 pub use run::Limits;
 pub use run::RecoverySettings;
 pub use run::RunSettings;
@@ -87,6 +105,9 @@ pub struct Model {
     pub run: RunSettings,
     /// Who asks.
     pub populations: Vec<Population>,
+    /// Where jobs wait.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<JobQueue>,
     /// Who answers.
     pub services: Vec<Service>,
     /// Who calls whom, under which policy. Populations' edges first, in order.
@@ -101,6 +122,8 @@ pub struct Model {
 
 /// Index into `Model::populations`.
 pub type PopulationId = usize;
+/// Index into `Model::queues`.
+pub type QueueId = usize;
 /// Index into `Model::services`.
 pub type ServiceId = usize;
 /// Index into `Model::edges`.

@@ -43,6 +43,8 @@ pub struct RecoverySettings {
 pub struct Limits {
     /// Requests and attempts in flight (whichever is more).
     pub in_flight: u64,
+    /// Jobs at rest in queues.
+    pub at_rest: u64,
     /// Events pending.
     pub pending: u64,
     /// Events of the run, at most 4 · 10⁹.
@@ -57,6 +59,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             in_flight: 2_000_000,
+            at_rest: 50_000_000,
             pending: 20_000_000,
             events: 2_000_000_000,
             memory_bytes: 4 << 30,

@@ -8,6 +8,7 @@ use crate::policy::shedding::CoDelConfig;
 use crate::random::Distribution;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Idempotency;
+use crate::scenario::model::ReplayWindow;
 use crate::units::Duration;
 use crate::units::Share;
 
@@ -40,6 +41,9 @@ pub struct Service {
     pub balance: Balance,
     /// What it remembers of idempotency keys; `None`: it does not know them.
     pub idempotency: Option<Idempotency>,
+    /// How old a signature may be; `None`: it does not look.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay_window: Option<ReplayWindow>,
 }
 
 impl Service {
@@ -58,6 +62,10 @@ pub enum Balance {
     RoundRobin,
     /// Drawn evenly for each attempt.
     Random,
+    /// Each instance of the population whose request it is has its own, in turn: a receiver.
+    ByDestination,
+    /// Each process of the queue has its own, in turn: a node.
+    ByProcess,
 }
 
 /// Where attempts wait for a worker.

@@ -16,6 +16,7 @@ use crate::scenario::model::Edge;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
 use crate::scenario::model::RunSettings;
+use crate::scenario::model::ServiceId;
 use crate::scenario::model::Trigger;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
@@ -24,6 +25,7 @@ use crate::scenario::reader::Spanned;
 use crate::scenario::validate;
 use crate::scenario::validate::Allowance;
 use crate::scenario::validate::Names;
+use crate::scenario::validate::queues;
 use crate::units::Duration;
 
 /// The moment of the first trigger.
@@ -65,33 +67,24 @@ fn meant_trigger(
         }
     }
     let effect = trigger.effect?;
-    let effect = if let WrittenEffect::Surge(factor) = effect.value {
-        let population =
-            target(trigger.clients.as_ref(), trigger.service.as_ref(), true, trigger, problems)
-                .and_then(|name| names.clients.find(name, problems))?;
-        if let Some(WrittenArrivals::Users { .. }) = written.clients[population].it.arrivals {
-            problems.push_with(
-                effect.place,
-                "users who wait for their answers have no rate that could surge",
-                "a surge needs a population with `arrivals`",
-            );
+    let whom = target(trigger, effect.value, problems)?;
+    let effect = match effect.value {
+        WrittenEffect::Surge(factor) => {
+            let population = names.clients.find(whom, problems)?;
+            if let Some(WrittenArrivals::Users { .. }) = written.clients[population].it.arrivals {
+                problems.push_with(
+                    effect.place,
+                    "users who wait for their answers have no rate that could surge",
+                    "a surge needs a population with `arrivals`",
+                );
+            }
+            Effect::Surge { population, factor }
         }
-        Effect::Surge { population, factor }
-    } else {
-        let service =
-            target(trigger.service.as_ref(), trigger.clients.as_ref(), false, trigger, problems)
-                .and_then(|name| names.services.find(name, problems))?;
-        match effect.value {
-            WrittenEffect::Refuse => Effect::Refuse(service),
-            WrittenEffect::Hang => Effect::Hang(service),
-            WrittenEffect::Restart => Effect::Restart(service),
-            WrittenEffect::Slow(factor) => Effect::Slow { service, factor },
-            WrittenEffect::Errors(errors) => Effect::Errors { service, errors },
-            WrittenEffect::Workers(share) => Effect::Workers { service, share },
-            WrittenEffect::LoseReplies(share) => Effect::LoseReplies { service, share },
-            WrittenEffect::OtherBodies(share) => Effect::OtherBodies { service, share },
-            WrittenEffect::Surge(_) => unreachable!("a surge has been dealt with"),
+        WrittenEffect::Stop(how, processes) => {
+            let queue = names.queues.find(whom, problems)?;
+            queues::stop(queue, (how, processes), written, effect.place, problems)
         }
+        of_service => on_service(of_service, names.services.find(whom, problems)?),
     };
     let replicas = struck(trigger, effect, written, problems);
     Some(Trigger { at: trigger.at?.value, lasts: trigger.lasts?.value, effect, replicas })
@@ -130,27 +123,53 @@ fn struck(
     (replicas.value < all).then_some(replicas.value)
 }
 
-/// Whom a trigger hits: the one key it needs, without the other.
+/// An effect that strikes a service.
+fn on_service(effect: WrittenEffect, service: ServiceId) -> Effect {
+    match effect {
+        WrittenEffect::Refuse => Effect::Refuse(service),
+        WrittenEffect::Hang => Effect::Hang(service),
+        WrittenEffect::Restart => Effect::Restart(service),
+        WrittenEffect::Slow(factor) => Effect::Slow { service, factor },
+        WrittenEffect::Errors(errors) => Effect::Errors { service, errors },
+        WrittenEffect::Workers(share) => Effect::Workers { service, share },
+        WrittenEffect::LoseReplies(share) => Effect::LoseReplies { service, share },
+        WrittenEffect::OtherBodies(share) => Effect::OtherBodies { service, share },
+        WrittenEffect::Surge(_) | WrittenEffect::Stop(..) => {
+            unreachable!("these strike no service")
+        }
+    }
+}
+
+/// Whom a trigger hits: the one key it needs, without the others.
 fn target<'t>(
-    needed: Option<&'t Spanned<String>>,
-    other: Option<&'t Spanned<String>>,
-    on_clients: bool,
-    trigger: &WrittenTrigger,
+    trigger: &'t WrittenTrigger,
+    effect: WrittenEffect,
     problems: &mut Problems,
 ) -> Option<&'t Spanned<String>> {
-    let (this, that) = if on_clients { ("clients", "service") } else { ("service", "clients") };
-    if let Some(other) = other {
+    const HELP: &str = "`surge` strikes `clients`, `crash` and `shutdown` a `queue`, every other \
+                        effect a `service`";
+    let this = match effect {
+        WrittenEffect::Surge(_) => "clients",
+        WrittenEffect::Stop(..) => "queue",
+        _ => "service",
+    };
+    let keys =
+        [("service", &trigger.service), ("clients", &trigger.clients), ("queue", &trigger.queue)];
+    let strange = keys.iter().filter(|(key, _)| *key != this);
+    let strange = strange.filter_map(|(key, whom)| whom.as_ref().map(|whom| (key, whom)));
+    let needed = keys.iter().find(|(key, _)| *key == this).and_then(|(_, whom)| whom.as_ref());
+    let mut others = 0;
+    for (that, other) in strange {
+        others += 1;
         problems.push_with(
             other.place,
             format!("this effect strikes `{this}`, not `{that}`"),
-            "`surge` strikes `clients`, every other effect a `service`",
+            HELP,
         );
-    } else if needed.is_none() {
-        problems.push_with(
-            trigger.head,
-            format!("a trigger with this effect needs `{this}`"),
-            "`surge` strikes `clients`, every other effect a `service`",
-        );
+    }
+    if needed.is_none() && others == 0 {
+        let problem = format!("a trigger with this effect needs `{this}`");
+        problems.push_with(trigger.head, problem, HELP);
     }
     needed
 }
@@ -194,6 +213,9 @@ pub(super) fn operator(
             }
             Some(WrittenDeed::Restart(service)) => {
                 names.services.find(service, problems).map(Deed::Restart)
+            }
+            Some(WrittenDeed::Resume(queue)) => {
+                names.queues.find(queue, problems).map(Deed::Resume)
             }
             Some(WrittenDeed::Set { changes, place }) => {
                 let when = action.at.map(|at| at.value).unwrap_or_default();

@@ -23,7 +23,9 @@ use crate::scenario::model::Model;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts_classes::of_classes;
 use crate::scenario::validate::doubts_effects::of_writes;
+use crate::scenario::validate::doubts_queues;
 use crate::scenario::validate::ejections;
 use crate::units::Share;
 
@@ -116,6 +118,8 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
         }
     }
     of_writes(model, tree, doubts);
+    doubts_queues::of_queues(model, tree, doubts);
+    of_classes(model, tree, doubts);
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
         if let Some(retry) = &policy.retry
@@ -191,6 +195,7 @@ fn of_inner(policy: &Policy, tree: &Node, doubts: &mut Problems) {
 /// Doubts about the names of a file: `models` are all that it makes, `parts` its base and variants.
 pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: &mut Problems) {
     let (mut policies, mut services) = (BTreeSet::new(), BTreeSet::new());
+    let mut queues = BTreeSet::new();
     let changed = models.iter().flat_map(|model| &model.operator);
     let after = changed.filter_map(|action| match &action.what {
         Deed::Set { model, .. } => Some(model.as_ref()),
@@ -201,6 +206,8 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
             policies.extend(model.policies[edge.policy].nested().map(|it| it.name.as_str()));
             services.insert(model.services[edge.target].name.as_str());
         }
+        let fed = model.populations.iter().filter_map(|population| population.queue);
+        queues.extend(fed.map(|queue| model.queues[queue].name.as_str()));
     }
     for part in parts {
         let unused = |kind: &str, used: &BTreeSet<&str>| {
@@ -223,6 +230,10 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
                 &policies,
                 "a call names it as `policy: NAME`, another policy as `inner: NAME`",
             );
+        }
+        for entry in unused("queues", &queues) {
+            let problem = format!("nobody feeds the queue {}", quoted(&entry.key));
+            say(entry, problem, &queues, "populations name it as `queue: NAME`");
         }
         for entry in unused("services", &services) {
             let problem = format!("nobody calls the service {}", quoted(&entry.key));
@@ -275,7 +286,7 @@ fn below(model: &Model, starts: impl Fn(&Edge) -> bool) -> Vec<bool> {
 }
 
 /// The place of a setting; of what it belongs to, where it is not written.
-fn place(node: Option<&Node>, keys: &[&str]) -> Place {
+pub(super) fn place(node: Option<&Node>, keys: &[&str]) -> Place {
     let Some(mut at) = node else { return Place::default() };
     for key in keys {
         match at.get(key) {

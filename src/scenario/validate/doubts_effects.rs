@@ -21,7 +21,9 @@ const KEY_HELP: &str = "write `operation: { write: { key: request } }`, and give
 pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
     for (id, edge) in model.edges.iter().enumerate() {
         let Operation::Write(key) = edge.operation else { continue };
-        let (own, around) = (model.policy_of(id).repeats(), is_repeated_around(model, edge));
+        // A job that is executed again makes another call.
+        let around = is_repeated_around(model, edge) || is_executed_again(model, edge);
+        let own = model.policy_of(id).repeats();
         let caller = quoted(name(edge, model));
         let target = quoted(&model.services[edge.target].name);
         let knows = model.services[edge.target].idempotency.is_some();
@@ -35,7 +37,11 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
             ),
             Some(_) if !knows => format!("{caller} sends a key that {target} does not know"),
             Some(MadeOnce::Call) if around => format!(
-                "whoever calls {caller} tries again, and its key for {target} is then a new one"
+                "{}, and its key for {target} is then a new one",
+                match edge.caller {
+                    Caller::Population(_) => format!("a job of {caller} is executed again"),
+                    Caller::Service(_) => format!("whoever calls {caller} tries again"),
+                }
             ),
             _ => continue,
         };
@@ -67,13 +73,23 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
     }
 }
 
+/// Is this the call of a job that a queue may have executed more than once?
+fn is_executed_again(model: &Model, edge: &Edge) -> bool {
+    match edge.caller {
+        Caller::Population(id) => {
+            model.populations[id].queue.is_some_and(|queue| model.queues[queue].repeats())
+        }
+        Caller::Service(_) => false,
+    }
+}
+
 /// Does a handler run again, for a retry above it?
 fn is_repeated_around(model: &Model, edge: &Edge) -> bool {
     let mut found = vec![false; model.services.len()];
     let mut open = vec![edge.caller];
     while let Some(Caller::Service(caller)) = open.pop() {
         for (id, above) in model.edges.iter().enumerate().filter(|(_, it)| it.target == caller) {
-            if model.policy_of(id).repeats() {
+            if model.policy_of(id).repeats() || is_executed_again(model, above) {
                 return true;
             }
             if let Caller::Service(service) = above.caller

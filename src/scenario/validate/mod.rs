@@ -4,13 +4,17 @@
 mod backoffs;
 mod disturbances;
 pub(super) mod doubts;
+mod doubts_classes;
 mod doubts_effects;
+mod doubts_jobs;
+mod doubts_queues;
 mod ejections;
 mod expect;
 mod graph;
 mod hedges;
 mod inner;
 mod policies;
+mod queues;
 mod recovery;
 mod run;
 mod system;
@@ -96,6 +100,7 @@ impl<'w> Index<'w> {
 #[derive(Debug)]
 struct Names<'w> {
     clients: Index<'w>,
+    queues: Index<'w>,
     services: Index<'w>,
     policies: Index<'w>,
 }
@@ -144,6 +149,7 @@ fn meant(
 ) -> Option<Model> {
     let names = Names {
         clients: Index::of("population", &written.clients, tree.get("clients")),
+        queues: Index::of("queue of jobs", &written.queues, tree.get("queues")),
         services: Index::of("service", &written.services, tree.get("services")),
         policies: Index::of("policy", &written.policies, tree.get("policies")),
     };
@@ -170,6 +176,7 @@ fn meant(
     let mut model = Model {
         run: crate::scenario::model::RunSettings { recovery, ..run },
         populations: system.populations,
+        queues: system.queues,
         services: system.services,
         edges: system.edges,
         policies: system.policies,

@@ -130,7 +130,7 @@ fn fitting(written: &WrittenPolicy, policy: &Policy, place: Place, problems: &mu
     }
 }
 
-fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
+pub(super) fn meant_retry(written: &WrittenRetry, problems: &mut Problems) -> Retry {
     let backoff = backoffs::meant(written.backoff.as_ref(), written.jitter, problems);
     let on = written.on.unwrap_or(defaults::RETRIED);
     let budget = written.budget.map(|budget| meant_budget(budget, on));

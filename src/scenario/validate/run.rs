@@ -61,6 +61,7 @@ pub(super) fn settings(written: &WrittenRun, problems: &mut Problems) -> RunSett
         },
         limits: Limits {
             in_flight: written_limits.in_flight.map_or(limits.in_flight, |n| n.value),
+            at_rest: written_limits.at_rest.map_or(limits.at_rest, |n| n.value),
             pending: written_limits.pending.map_or(limits.pending, |n| n.value),
             events: written_limits.events.map_or(limits.events, |n| n.value),
             memory_bytes: written_limits.memory.map_or(limits.memory_bytes, |n| n.value),

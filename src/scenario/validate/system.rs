@@ -14,10 +14,12 @@ use crate::scenario::file::RatePoint;
 use crate::scenario::file::Written;
 use crate::scenario::file::WrittenArrivals;
 use crate::scenario::file::WrittenLink;
+use crate::scenario::model::Answer;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Edge;
+use crate::scenario::model::JobQueue;
 use crate::scenario::model::Link;
 use crate::scenario::model::OpenArrivals;
 use crate::scenario::model::Operation;
@@ -32,6 +34,7 @@ use crate::scenario::validate::Names;
 use crate::scenario::validate::graph::check_product;
 use crate::scenario::validate::graph::without_circles;
 use crate::scenario::validate::policies::no_policy;
+use crate::scenario::validate::queues;
 use crate::units::Duration;
 use crate::units::Rate;
 
@@ -43,6 +46,7 @@ const MOST_CLIENTS: u64 = 100_000_000;
 /// The parts of a model that name one another.
 pub(super) struct System {
     pub(super) populations: Vec<Population>,
+    pub(super) queues: Vec<JobQueue>,
     pub(super) services: Vec<Service>,
     pub(super) edges: Vec<Edge>,
     pub(super) policies: Vec<Policy>,
@@ -54,6 +58,7 @@ pub(super) struct Found {
     pub(super) target: usize,
     pub(super) policy: usize,
     pub(super) operation: Operation,
+    pub(super) answers: Vec<Answer>,
     pub(super) place: Place,
 }
 
@@ -92,7 +97,8 @@ pub(super) fn system(
             policies.push(no_policy());
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
-        Some(Found { caller, target: target?, policy: policy?, operation, place })
+        let answers = Vec::new();
+        Some(Found { caller, target: target?, policy: policy?, operation, answers, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
@@ -106,7 +112,9 @@ pub(super) fn system(
         for call in &service.it.calls {
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
-            found.push(resolve(Caller::Service(i), to, policy, call.operation, place, problems));
+            let caller = Caller::Service(i);
+            let made = resolve(caller, to, policy, call.operation, place, problems);
+            found.push(made.map(|made| Found { answers: call.answers.clone(), ..made }));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
     }
@@ -116,17 +124,22 @@ pub(super) fn system(
     }
     let links = links(written, names, &resolved, problems);
 
+    let queues = queues::queues(written, problems);
+    let feeds = queues::feeds(written, names, problems);
+
     let populations: Vec<_> = written
         .clients
         .iter()
         .enumerate()
         .filter_map(|(i, client)| {
+            let queue = feeds.get(i).copied().flatten();
             Some(Population {
                 name: client.name.value.clone(),
                 size: client.it.population.map_or(defaults::POPULATION, |size| size.value),
                 arrivals: arrivals(client.it.arrivals.as_ref()?, run.warm_up),
                 calls: i,
                 deadline: client.it.deadline.map(|deadline| deadline.value),
+                queue,
             })
         })
         .collect();
@@ -156,11 +169,13 @@ pub(super) fn system(
                 overload: service.overload,
                 balance: service.balance.map_or(defaults::BALANCE, |balance| balance.value),
                 idempotency: service.idempotency,
+                replay_window: service.replay_window,
             })
         })
         .collect();
     let whole = populations.len() == written.clients.len()
         && services.len() == written.services.len()
+        && queues.len() == written.queues.len()
         && resolved.len() == found.len();
     if !whole {
         return None; // What is missing has been noted.
@@ -172,13 +187,14 @@ pub(super) fn system(
             target: found.target,
             policy: found.policy,
             operation: found.operation,
+            answers: found.answers.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()
                 .unwrap_or_else(|| link(None, &written.default_link)),
         })
         .collect();
-    Some(System { populations, services, edges, policies })
+    Some(System { populations, queues, services, edges, policies })
 }
 
 fn check_counts(written: &Written<'_>, problems: &mut Problems) {
@@ -186,6 +202,7 @@ fn check_counts(written: &Written<'_>, problems: &mut Problems) {
     let calls: usize = written.services.iter().map(|service| service.it.calls.len()).sum();
     let entities = 2 * written.clients.len()
         + written.services.len()
+        + written.queues.len()
         + calls
         + written.policies.len()
         + written.links.len()

@@ -180,7 +180,7 @@ const SPOILT: [(&str, &str, &str); 151] = [
     ("once: { attempt_timeout: 2s }", "once: { attempt_timeout: 2s, bulkhead: { limit: 5, per: [callers] } }", "18:60 nothing is kept per `callers`"),
     ("  - { at: 2min, lasts", "  - \"x\"\n  - { at: 2min, lasts", "23:5 a trigger is a map, not `x`"),
     ("variants:\n", "operator:\n  - { at: 3min, set: { services.database.replicas: 3 } }\nvariants:\n", "25:24 this cannot be set during a run"),
-    ("variants:\n", "operator:\n  - { at: 3min }\nvariants:\n", "25:5 an operator action needs one of `shed`, `set`, `flush` or `restart`"),
+    ("variants:\n", "operator:\n  - { at: 3min }\nvariants:\n", "25:5 an operator action needs one of `shed`, `set`, `flush`, `restart` or `resume`"),
     ("variants:\n", "operator:\n  - { at: 3min, set: { policies.twise.retry.max_attempts: 3 } }\nvariants:\n", "25:24 there is no policy `twise`"),
     ("variants:\n", "operator:\n  - { at: 3min, shed: { clients: web, share: 90% } }\nvariants:\n", "25:17 `shed` needs `lasts`"),
     ("about: A database pauses.", "about: A: database pauses.", "3:9 this is not YAML: mapping values are not allowed in this context"),

@@ -171,7 +171,8 @@ fn n35_the_refusals_of_an_inner_breaker_pay_in() {
         let mut budget = config.start(NOW);
         assert_eq!((0..5).filter(|_| fails(&mut budget, &config)).count(), 4);
         let refused = Failure { class: Class::BreakerOpen, retried: false, last: false };
-        (0..10).for_each(|_| budget.attempt_failed(&config, NOW, refused, &mut Tab { ..Tab::NEW }));
+        let mut tab = Tab::NEW;
+        (0..10).for_each(|_| budget.attempt_failed(&config, NOW, refused, &mut tab));
         budget.balance(&config)
     };
     assert_eq!([Credit::Success, Credit::Answered, Credit::Ended].map(left), [5_000, 5_000, 6_000]);

@@ -19,6 +19,7 @@ use crate::analysis::summary::Estimate;
 use crate::analysis::summary::Finding;
 use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
+use crate::check::deferred;
 use crate::experiment::result::Experiment;
 use crate::experiment::result::VariantResult;
 use crate::measure::horizon::HorizonTooShort;
@@ -240,6 +241,13 @@ impl Runs<'_> {
             }
             ExpectedMeasure::Mismatches(service) => {
                 self.of_writes(*service, |found| found.mismatches)
+            }
+            ExpectedMeasure::Results(service, which) => {
+                let name = service.map(|id| self.model.services[id].name.as_str());
+                match deferred::measured(summary.deferred.as_ref(), name, *which) {
+                    Ok(found) => Measured::of(found),
+                    Err(lacking) => Measured::nothing(lacking),
+                }
             }
             ExpectedMeasure::Finding(_) => {
                 Measured { finding: Some(summary.finding), ..Measured::nothing("") }

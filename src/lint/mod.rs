@@ -13,6 +13,7 @@ mod meant;
 mod meant_backoff;
 mod meant_breaker;
 mod meant_budget;
+mod meant_deferred;
 mod meant_disturbance;
 mod meant_effect;
 mod meant_ejection;

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod counts;
+pub mod deferred;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod horizon;

@@ -10,6 +10,7 @@ pub use crate::engine::observe::Cause;
 pub use crate::engine::observe::Ending;
 pub use crate::engine::observe::LimitKind;
 pub use crate::engine::observe::Reason;
+use crate::measure::deferred::DeferredCounts;
 use crate::stats::histogram::Histogram;
 use crate::units::Duration;
 
@@ -201,6 +202,8 @@ pub struct RunRecord {
     pub peak_attempts: u64,
     /// Verdicts, one entry per population.
     pub verdicts: Vec<Verdicts>,
+    /// What became of deferred results, one entry per service.
+    pub deferred: Vec<DeferredCounts>,
     /// The time series.
     pub series: Series,
     /// Birth to verdict of requests answered in time, born at or after time 0, in nanoseconds.

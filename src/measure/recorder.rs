@@ -6,11 +6,13 @@ use crate::engine;
 use crate::engine::RunError;
 use crate::engine::RunReport;
 use crate::engine::observe::Cause;
+use crate::engine::observe::Deferral;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::observe::ServiceLevel;
 use crate::engine::observe::Verdict;
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::record::EdgeWindow;
 use crate::measure::record::PopulationWindow;
 use crate::measure::record::RunRecord;
@@ -51,6 +53,7 @@ pub struct Recorder {
     reached: Vec<[u32; Reason::COUNT]>,
     edges: Vec<EdgeWindow>,
     verdicts: Vec<Verdicts>,
+    deferred: Vec<DeferredCounts>,
     series: Series,
     latency_ok: Histogram,
     latency_failed: Histogram,
@@ -74,6 +77,7 @@ impl Recorder {
             reached: vec![[0; Reason::COUNT]; services],
             edges: vec![EdgeWindow::default(); edges],
             verdicts: vec![Verdicts::default(); populations],
+            deferred: vec![DeferredCounts::default(); services],
             series: Series {
                 window,
                 warm_up_windows: warm_up_windows as usize,
@@ -102,6 +106,7 @@ impl Recorder {
             fingerprint: report.fingerprint,
             peak_attempts: report.peak_attempts,
             verdicts: self.verdicts,
+            deferred: self.deferred,
             series: self.series,
             latency_ok: self.latency_ok,
             latency_failed: self.latency_failed,
@@ -236,6 +241,12 @@ impl Observer for Recorder {
     #[inline]
     fn crashed(&mut self, _now: SimTime, service: usize) {
         self.services[service].crashes += 1;
+    }
+
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
+        if now >= self.start {
+            self.deferred[service].count(what);
+        }
     }
 
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {

@@ -100,7 +100,8 @@ fn expectation(line: &Expectation, scenario: &Scenario) -> Node {
         | ExpectedMeasure::WholeAmplification(id)
         | ExpectedMeasure::DuplicateEffects(Some(id))
         | ExpectedMeasure::Conflicts(Some(id))
-        | ExpectedMeasure::Mismatches(Some(id)) => {
+        | ExpectedMeasure::Mismatches(Some(id))
+        | ExpectedMeasure::Results(Some(id), _) => {
             entries.push(entry("service", text(&variant.model.services[id].name)));
             None
         }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bodies;
+mod deferred;
 mod effects;
 mod ejection;
 mod field;

@@ -7,6 +7,7 @@ use crate::scenario::fields::Fields;
 use crate::scenario::file::MOST_ENTITIES;
 use crate::scenario::file::reference;
 use crate::scenario::model::Comparison;
+use crate::scenario::model::ExpectedResults;
 use crate::scenario::model::Phase;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -54,6 +55,7 @@ pub(in crate::scenario) enum WrittenMeasure {
     DuplicateEffects,
     Conflicts,
     Mismatches,
+    Results(ExpectedResults),
     Finding(String),
 }
 
@@ -78,7 +80,7 @@ pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str>
     MEASURES.iter().map(|(name, ..)| *name)
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 15] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 25] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -94,6 +96,16 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 15] = [
     ("duplicate_effects", WrittenMeasure::DuplicateEffects, Kind::Number),
     ("conflicts", WrittenMeasure::Conflicts, Kind::Number),
     ("mismatches", WrittenMeasure::Mismatches, Kind::Number),
+    ("results_written", WrittenMeasure::Results(ExpectedResults::Written), Kind::Number),
+    ("results_done", WrittenMeasure::Results(ExpectedResults::Done), Kind::Number),
+    ("results_failed", WrittenMeasure::Results(ExpectedResults::Failed), Kind::Number),
+    ("false_successes", WrittenMeasure::Results(ExpectedResults::FalseSuccesses), Kind::Number),
+    ("results_misread", WrittenMeasure::Results(ExpectedResults::Misread), Kind::Number),
+    ("results_destroyed", WrittenMeasure::Results(ExpectedResults::Destroyed), Kind::Number),
+    ("waits_by_timer", WrittenMeasure::Results(ExpectedResults::ByTimer), Kind::Number),
+    ("mislabelled_share", WrittenMeasure::Results(ExpectedResults::MislabelledShare), Kind::Share),
+    ("false_running_mean", WrittenMeasure::Results(ExpectedResults::FalseRunningMean), Kind::Span),
+    ("false_running_max", WrittenMeasure::Results(ExpectedResults::FalseRunningMax), Kind::Span),
 ];
 
 /// Reads the list; a line with several measures is several expectations.

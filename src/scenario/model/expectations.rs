@@ -50,8 +50,36 @@ pub enum ExpectedMeasure {
     Conflicts(Option<ServiceId>),
     /// Attempts whose key is known with another body, per run, likewise.
     Mismatches(Option<ServiceId>),
+    /// Deferred results; of one service or of all.
+    Results(Option<ServiceId>, ExpectedResults),
     /// The finding, by name.
     Finding(String),
+}
+
+/// What an expectation says of deferred results, per run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedResults {
+    /// Results written.
+    Written,
+    /// Results read as good ones, rightly.
+    Done,
+    /// Results read as failures.
+    Failed,
+    /// Results taken for good ones that are not.
+    FalseSuccesses,
+    /// Reads of a result taken for none.
+    Misread,
+    /// Results read away while the caller waited on.
+    Destroyed,
+    /// Waits that the caller's timer ended.
+    ByTimer,
+    /// The share of waits whose recorded outcome is not the true one.
+    MislabelledShare,
+    /// The mean time for which a job was shown as running that was over.
+    FalseRunningMean,
+    /// The longest such time.
+    FalseRunningMax,
 }
 
 /// A part of a run.

@@ -5,6 +5,7 @@
 
 mod calls;
 mod clients;
+mod deferred;
 mod disturbances;
 mod effects;
 mod expectations;
@@ -22,6 +23,11 @@ pub use clients::OpenArrivals;
 pub use clients::Population;
 pub use clients::Process;
 pub use clients::RateSegment;
+pub use deferred::Deferred;
+pub use deferred::Malformed;
+pub use deferred::Notification;
+pub use deferred::ReadErrors;
+pub use deferred::Told;
 pub use disturbances::Action;
 pub use disturbances::Deed;
 pub use disturbances::Effect;
@@ -34,6 +40,7 @@ pub use effects::Remembers;
 pub use expectations::Comparison;
 pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
+pub use expectations::ExpectedResults;
 pub use expectations::Phase;
 pub use queues::Claim;
 pub use queues::ClaimOrder;
@@ -165,6 +172,11 @@ impl Model {
     /// Does any call have an effect at the service?
     pub fn is_written_to(&self, service: ServiceId) -> bool {
         self.edges.iter().any(|edge| edge.target == service && edge.operation.writes())
+    }
+
+    /// Does a service write its results under keys, for any of its callers?
+    pub fn defers(&self, service: ServiceId) -> bool {
+        self.edges.iter().any(|edge| edge.target == service && edge.deferred.is_some())
     }
 
     /// The policy of an edge.

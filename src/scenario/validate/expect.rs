@@ -47,7 +47,10 @@ fn meant(
     );
     let may_name_one = matches!(
         written.measure,
-        WrittenMeasure::DuplicateEffects | WrittenMeasure::Conflicts | WrittenMeasure::Mismatches
+        WrittenMeasure::DuplicateEffects
+            | WrittenMeasure::Conflicts
+            | WrittenMeasure::Mismatches
+            | WrittenMeasure::Results(_)
     );
     let names_service = needs_service || may_name_one;
     let service = match (&written.service, names_service) {
@@ -95,6 +98,7 @@ fn meant(
         WrittenMeasure::DuplicateEffects => ExpectedMeasure::DuplicateEffects(one),
         WrittenMeasure::Conflicts => ExpectedMeasure::Conflicts(one),
         WrittenMeasure::Mismatches => ExpectedMeasure::Mismatches(one),
+        WrittenMeasure::Results(which) => ExpectedMeasure::Results(one, *which),
         WrittenMeasure::Finding(name) => ExpectedMeasure::Finding(name.clone()),
     };
     Some(Expectation {

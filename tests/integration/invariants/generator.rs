@@ -273,7 +273,8 @@ fn client(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         let _ = write!(text, ", deadline: {}", tape.pick(&["1s", "200ms", "3s", "100ms"]));
     }
     let operation = effects::operation(tape);
-    let _ = writeln!(text, ", policy: p{}{operation} }}", tape.up_to(POLICIES - 1));
+    let (policy, reply) = (tape.up_to(POLICIES - 1), effects::reply(tape));
+    let _ = writeln!(text, ", policy: p{policy}{operation}{reply} }}");
 }
 
 const PER: [&str; 6] =
@@ -335,7 +336,8 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         if !tape.rarely(3) {
             let operation = effects::operation(tape);
             let policy = tape.up_to(POLICIES - 1);
-            calls.push(format!("{{ to: s{to}, policy: p{policy}{operation} }}"));
+            let reply = effects::reply(tape);
+            calls.push(format!("{{ to: s{to}, policy: p{policy}{operation}{reply} }}"));
         }
     }
     if !calls.is_empty() {

@@ -96,6 +96,7 @@ pub(super) fn evidence(variant: &Variant, result: &VariantResult) -> Evidence {
         recovering: count(runs, |run| run.class == RunClass::Recovering),
         controls: controls.len() as u32,
         healthy: count(controls, |run| run.healthy),
+        compared: count(controls, |run| run.baseline_ratio.is_some()),
         triggered: span.is_some(),
         watched: model.run.horizon.saturating_sub(span.unwrap_or_default().1),
         horizon: horizon_rule(model),

@@ -255,6 +255,9 @@ impl Runs<'_> {
             ExpectedMeasure::Conflicts(service) => {
                 self.of_writes(*service, |found| found.conflicts)
             }
+            ExpectedMeasure::Mismatches(service) => {
+                self.of_writes(*service, |found| found.mismatches)
+            }
             ExpectedMeasure::Results(service, which) => {
                 let name = service.map(|id| self.model.services[id].name.as_str());
                 match deferred::measured(summary.deferred.as_ref(), name, *which) {

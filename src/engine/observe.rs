@@ -357,6 +357,9 @@ pub trait Observer {
     /// An attempt meets its own key in progress.
     #[inline(always)]
     fn conflicted(&mut self, now: SimTime, service: usize) {}
+    /// An attempt comes with a key that is known with another body.
+    #[inline(always)]
+    fn mismatched(&mut self, now: SimTime, service: usize) {}
     /// An attempt ends inside a service without an answer of the handler.
     #[inline(always)]
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {}

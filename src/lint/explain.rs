@@ -9,6 +9,7 @@ use crate::lint::meant::as_meant;
 use crate::lint::meant_hedge::hedge_in_words;
 use crate::lint::queues;
 use crate::lint::queues::QueueCase;
+use crate::lint::remarks;
 use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
@@ -47,6 +48,9 @@ pub struct Explanation<'s> {
     pub queues: Vec<QueueCase>,
     /// Each policy's waits and state.
     pub policies: Vec<PolicyCase>,
+    /// What experience advises against.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// What a policy comes to.
@@ -89,6 +93,7 @@ pub fn explanation<'s>(scenario: &'s Scenario, variant: &str) -> Option<Explanat
         writes: writes::write_cases(model),
         queues: queues::queue_cases(model),
         policies: (0..model.policies.len()).map(|policy| policy_case(model, policy)).collect(),
+        remarks: remarks::remarks(model),
     })
 }
 

@@ -22,6 +22,7 @@ mod meant_limiter;
 mod meant_policy;
 mod meant_queue;
 mod queues;
+mod remarks;
 mod schedule;
 mod shares;
 mod text;

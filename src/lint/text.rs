@@ -42,6 +42,12 @@ pub(super) fn text(found: &Explanation<'_>) -> String {
     for case in &found.policies {
         policy(&mut out, case);
     }
+    if !found.remarks.is_empty() {
+        heading(&mut out, "Advised against");
+    }
+    for remark in &found.remarks {
+        line(&mut out, remark);
+    }
     out
 }
 

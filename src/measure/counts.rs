@@ -59,6 +59,7 @@ pub(super) fn effects(series: &Series, service: usize, zero: usize) -> EffectCou
         duplicated: window.duplicated.into(),
         replays: window.replays.into(),
         conflicts: window.conflicts.into(),
+        mismatches: window.mismatches.into(),
     });
     counts.sum()
 }

@@ -49,6 +49,8 @@ pub struct EffectCounts {
     pub replays: u64,
     /// Attempts that met their own key in progress.
     pub conflicts: u64,
+    /// Attempts whose key was known with another body.
+    pub mismatches: u64,
 }
 
 impl EffectCounts {
@@ -67,6 +69,7 @@ impl std::iter::Sum for EffectCounts {
             duplicated: sum.duplicated + other.duplicated,
             replays: sum.replays + other.replays,
             conflicts: sum.conflicts + other.conflicts,
+            mismatches: sum.mismatches + other.mismatches,
         })
     }
 }

@@ -81,6 +81,8 @@ pub struct ServiceWindow {
     pub replays: u32,
     /// Attempts that met their own key in progress.
     pub conflicts: u32,
+    /// Attempts whose key was known with another body.
+    pub mismatches: u32,
 }
 
 impl ServiceWindow {

@@ -239,6 +239,11 @@ impl Observer for Recorder {
     }
 
     #[inline]
+    fn mismatched(&mut self, _now: SimTime, service: usize) {
+        self.services[service].mismatches += 1;
+    }
+
+    #[inline]
     fn removed(&mut self, _now: SimTime, service: usize, _arrived_at: SimTime) {
         self.services[service].removed += 1;
     }

@@ -90,6 +90,8 @@ pub enum Purpose {
     Notification = 26,
     /// Is this word lost?
     NotificationLoss = 27,
+    /// Does a repetition come with another body than the first attempt under its key?
+    OtherBody = 30,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

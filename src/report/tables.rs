@@ -111,7 +111,9 @@ fn runs(material: &Material<'_>) -> Table {
     }
     let written = written(material, &services);
     for name in &written {
-        let measures = columns("effects duplicate_effects replayed_attempts conflicting_attempts");
+        let measures = columns(
+            "effects duplicate_effects replayed_attempts conflicting_attempts mismatched_attempts",
+        );
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
     }
     let deferring = deferred::deferring(material, &services);
@@ -164,7 +166,8 @@ fn run_row(
     for name in written {
         row.extend(match id_of(name).and_then(|id| run.effects.get(id)) {
             Some(it) => {
-                [it.effects, it.duplicates, it.replays, it.conflicts].map(|count| count.to_string())
+                let counts = [it.effects, it.duplicates, it.replays, it.conflicts, it.mismatches];
+                counts.map(|count| count.to_string())
             }
             None => Default::default(),
         });
@@ -215,7 +218,7 @@ fn comparison(material: &Material<'_>) -> Table {
     }
     let written = written(material, &services);
     for name in &written {
-        for measure in ["duplicate_effects", "duplicated_share", "conflicts"] {
+        for measure in ["duplicate_effects", "duplicated_share", "conflicts", "mismatches"] {
             measures.push(format!("{name}.{measure}"));
         }
     }
@@ -251,8 +254,8 @@ fn comparison(material: &Material<'_>) -> Table {
         }
         for name in &written {
             let found = summary.writes.as_ref().and_then(|writes| writes.service(name));
-            estimates.extend(found.map_or([Estimate::default(); 3], |it| {
-                [it.duplicate_effects, it.duplicated_share, it.conflicts]
+            estimates.extend(found.map_or([Estimate::default(); 4], |it| {
+                [it.duplicate_effects, it.duplicated_share, it.conflicts, it.mismatches]
             }));
         }
         for name in &deferring {

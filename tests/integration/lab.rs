@@ -239,6 +239,10 @@ impl Observer for Diary {
         self.at_service(now, service, "conflict");
     }
 
+    fn mismatched(&mut self, now: SimTime, service: usize) {
+        self.at_service(now, service, "mismatch");
+    }
+
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
         self.at_service(now, service, format!("removed after {}", now.since(arrived_at)));
     }

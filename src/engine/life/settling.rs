@@ -233,8 +233,9 @@ impl<'p, O: Observer> Life<'p, O> {
                 Layer::Throttle => self.calls[slot].timer = 0,
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {
-                    self.leave_budget(slot, call.edge);
-                    if self.calls[slot].state.take(Flag::BACKING_OFF) {
+                    let waits = self.calls[slot].state.take(Flag::BACKING_OFF);
+                    self.leave_budget(slot, call.edge, !waits && call.state.tries() > 0);
+                    if waits {
                         self.calls[slot].timer = 0;
                         self.audit.cut_short += 1;
                         self.edge_levels[call.edge.index].leave(self.calendar.now());

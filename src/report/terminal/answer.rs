@@ -173,7 +173,11 @@ fn writes(view: &View<'_>) -> Option<String> {
     let met = conflicts.map_or(String::new(), |conflicts| {
         format!("; {} attempts in a run met their own key in progress", number(conflicts))
     });
-    Some(format!("Of the writes, {each}{met}."))
+    let mismatches = found.mismatches.estimate.filter(|mismatches| *mismatches > 0.0);
+    let differed = mismatches.map_or(String::new(), |mismatches| {
+        format!("; {} came with a key that was known with another body", number(mismatches))
+    });
+    Some(format!("Of the writes, {each}{met}{differed}."))
 }
 
 /// How long recovery takes after people act, of the runs that they found down.

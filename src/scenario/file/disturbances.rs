@@ -18,7 +18,7 @@ use crate::scenario::reader::names;
 use crate::units::Duration;
 use crate::units::Share;
 
-const EFFECTS: [&str; 10] = [
+const EFFECTS: [&str; 11] = [
     "refuse",
     "hang",
     "restart",
@@ -27,6 +27,7 @@ const EFFECTS: [&str; 10] = [
     "workers",
     "surge",
     "lose_replies",
+    "other_bodies",
     "crash",
     "shutdown",
 ];
@@ -54,6 +55,7 @@ pub(in crate::scenario) enum WrittenEffect {
     Errors(Errors),
     Workers(Share),
     LoseReplies(Share),
+    OtherBodies(Share),
     Surge(f64),
     Stop(Stop, u32),
 }
@@ -135,6 +137,7 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         "errors" => read_errors(it, problems).map(WrittenEffect::Errors),
         "workers" => reader::share(it, problems).map(WrittenEffect::Workers),
         "lose_replies" => reader::share(it, problems).map(WrittenEffect::LoseReplies),
+        "other_bodies" => reader::share(it, problems).map(WrittenEffect::OtherBodies),
         "crash" => read_stop(Stop::Crash, it, problems),
         "shutdown" => read_stop(Stop::Shutdown, it, problems),
         "surge" => reader::real(0.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Surge),

@@ -59,6 +59,7 @@ pub(in crate::scenario) enum WrittenMeasure {
     LostShare,
     DuplicateEffects,
     Conflicts,
+    Mismatches,
     Results(ExpectedResults),
     Attempts,
     MostAttempts,
@@ -111,7 +112,7 @@ pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str>
     MEASURES.iter().map(|(name, ..)| *name)
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 47] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 48] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -126,6 +127,7 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 47] = [
     ("lost_share", WrittenMeasure::LostShare, Kind::Share),
     ("duplicate_effects", WrittenMeasure::DuplicateEffects, Kind::Number),
     ("conflicts", WrittenMeasure::Conflicts, Kind::Number),
+    ("mismatches", WrittenMeasure::Mismatches, Kind::Number),
     ("results_written", WrittenMeasure::Results(ExpectedResults::Written), Kind::Number),
     ("results_done", WrittenMeasure::Results(ExpectedResults::Done), Kind::Number),
     ("results_failed", WrittenMeasure::Results(ExpectedResults::Failed), Kind::Number),

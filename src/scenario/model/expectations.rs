@@ -50,6 +50,8 @@ pub enum ExpectedMeasure {
     DuplicateEffects(Option<ServiceId>),
     /// Repetitions of a key in progress, per run; of one service or of all.
     Conflicts(Option<ServiceId>),
+    /// Attempts whose key is known with another body, per run, likewise.
+    Mismatches(Option<ServiceId>),
     /// Deferred results; of one service or of all.
     Results(Option<ServiceId>, ExpectedResults),
     /// The finding, by name.
@@ -67,9 +69,10 @@ impl ExpectedMeasure {
             Self::RecoveredShare(span) => span.iter().map(within).collect(),
             Self::RecoveredAfterActionShare(span) => vec![within(span)],
             Self::PeakAmplification(id) | Self::WholeAmplification(id) => vec![service(id)],
-            Self::DuplicateEffects(id) | Self::Conflicts(id) | Self::Results(id, _) => {
-                id.iter().map(service).collect()
-            }
+            Self::DuplicateEffects(id)
+            | Self::Conflicts(id)
+            | Self::Mismatches(id)
+            | Self::Results(id, _) => id.iter().map(service).collect(),
             Self::PerRun(question) => question.scope(model),
             _ => Vec::new(),
         }

@@ -133,6 +133,7 @@ fn on_service(effect: WrittenEffect, service: ServiceId) -> Effect {
         WrittenEffect::Errors(errors) => Effect::Errors { service, errors },
         WrittenEffect::Workers(share) => Effect::Workers { service, share },
         WrittenEffect::LoseReplies(share) => Effect::LoseReplies { service, share },
+        WrittenEffect::OtherBodies(share) => Effect::OtherBodies { service, share },
         WrittenEffect::Surge(_) | WrittenEffect::Stop(..) => {
             unreachable!("these strike no service")
         }

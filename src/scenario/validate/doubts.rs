@@ -311,7 +311,7 @@ fn link_place(tree: &Node, caller: &str, target: &str) -> Place {
 }
 
 /// Where the effect of a trigger on a service is written.
-fn trigger_place(tree: &Node, effect: &str, service: &str) -> Place {
+pub(super) fn trigger_place(tree: &Node, effect: &str, service: &str) -> Place {
     let items = tree.get("triggers").map(Node::items).unwrap_or_default();
     let is_it = |node: &&Node| {
         node.get("effect").is_some_and(|it| it.is_text(effect) || it.get(effect).is_some())

@@ -7,10 +7,12 @@ use crate::scenario::diagnostic::quoted;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Edge;
 use crate::scenario::model::EdgeId;
+use crate::scenario::model::Effect;
 use crate::scenario::model::MadeOnce;
 use crate::scenario::model::Model;
 use crate::scenario::model::Operation;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts::trigger_place;
 
 const KEY_HELP: &str = "write `operation: { write: { key: request } }`, and give the service \
                         `idempotency: { kept_for: 24h }`";
@@ -44,6 +46,16 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
             _ => continue,
         };
         doubts.push_with(place_of(tree, model, id, "operation"), problem, KEY_HELP);
+    }
+    for trigger in &model.triggers {
+        if let Effect::OtherBodies { service: id, .. } = trigger.effect
+            && model.services[id].idempotency.is_none()
+        {
+            let name = &model.services[id].name;
+            let problem = format!("{} knows no keys: `other_bodies` does nothing", quoted(name));
+            let help = "give the service `idempotency: { kept_for: 24h }`";
+            doubts.push_with(trigger_place(tree, "other_bodies", name), problem, help);
+        }
     }
     for (id, service) in model.services.iter().enumerate() {
         // A variant may make the keys: that writes are not told apart is said above.

@@ -94,6 +94,7 @@ impl Meaning<'_> {
                 ExpectedMeasure::DuplicateEffects(self.one_or_all(problems)?)
             }
             WrittenMeasure::Conflicts => ExpectedMeasure::Conflicts(self.one_or_all(problems)?),
+            WrittenMeasure::Mismatches => ExpectedMeasure::Mismatches(self.one_or_all(problems)?),
             WrittenMeasure::Results(which) => {
                 ExpectedMeasure::Results(self.one_or_all(problems)?, *which)
             }

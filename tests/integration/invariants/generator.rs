@@ -377,7 +377,7 @@ fn operator(text: &mut String, tape: &mut Tape<'_>, clients: usize, services: us
 }
 
 fn change(tape: &mut Tape<'_>, client: usize, service: usize) -> String {
-    match tape.up_to(7) {
+    match tape.up_to(8) {
         0 => format!("services.s{service}.workers: {}", 1 + tape.up_to(5)),
         1 => format!("services.s{service}.queue.limit: {}", tape.up_to(5)),
         2 => format!("services.s{service}.cancellation: {}", tape.pick(&["none", "queue", "full"])),
@@ -416,6 +416,7 @@ fn triggers(model: &mut Model, tape: &mut Tape<'_>) {
             }
             5 => Effect::Workers { service, share: tape.share() },
             6 => Effect::LoseReplies { service, share: tape.share() },
+            7 => Effect::OtherBodies { service, share: tape.share() },
             _ if open.is_empty() => Effect::Hang(service),
             _ => {
                 Effect::Surge { population: tape.pick(&open), factor: tape.pick(&[3.0, 0.0, 0.5]) }

@@ -66,28 +66,36 @@ pub struct Judgement {
 
 /// Judges every expectation of a scenario, in the order of the file.
 pub fn check(scenario: &Scenario, summary: &Summary, experiment: &Experiment) -> Vec<Judgement> {
-    let judged = |expectation: &Expectation| {
-        let variant = &scenario.variants[expectation.variant];
-        let result = experiment.results.iter().find(|run| run.variant == expectation.variant);
-        let measured = match (result, summary.variant(&variant.name)) {
-            (Some(result), Some(summary)) => {
-                let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
-                runs.judgeable(expectation).if_complete(result)
-            }
-            _ if experiment.interrupted => Measured::nothing("interrupted before its first run"),
-            _ => Measured::nothing("the variant was not run"),
-        };
-        Judgement {
-            variant: variant.name.clone(),
-            line: expectation.line,
-            text: expectation.text.clone(),
-            decision: measured.decide(expectation),
-            because: measured.because(expectation),
-            measured: measured.estimate,
-            finding: measured.finding,
-        }
-    };
+    let judged = |expectation| judge(expectation, scenario, summary, experiment);
     scenario.expect.iter().map(judged).collect()
+}
+
+/// Judges one expectation, which need not be one of the file.
+pub fn judge(
+    expectation: &Expectation,
+    scenario: &Scenario,
+    summary: &Summary,
+    experiment: &Experiment,
+) -> Judgement {
+    let variant = &scenario.variants[expectation.variant];
+    let result = experiment.results.iter().find(|run| run.variant == expectation.variant);
+    let measured = match (result, summary.variant(&variant.name)) {
+        (Some(result), Some(summary)) => {
+            let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
+            runs.judgeable(expectation).if_complete(result)
+        }
+        _ if experiment.interrupted => Measured::nothing("interrupted before its first run"),
+        _ => Measured::nothing("the variant was not run"),
+    };
+    Judgement {
+        variant: variant.name.clone(),
+        line: expectation.line,
+        text: expectation.text.clone(),
+        decision: measured.decide(expectation),
+        because: measured.because(expectation),
+        measured: measured.estimate,
+        finding: measured.finding,
+    }
 }
 
 /// What an expectation is held against.

@@ -7,3 +7,4 @@ pub use exit::Exit;
 pub use expect::Decision;
 pub use expect::Judgement;
 pub use expect::check;
+pub use expect::judge;

@@ -304,7 +304,8 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
                 format!(", operation: {}", meant_effect::operation(write))
             }
         };
-        out.raw(3, &format!("- {{ to: {}, policy: {}{operation} }}", name(to), name(policy)));
+        let said = meant_effect::answers(&edge.answers);
+        out.raw(3, &format!("- {{ to: {}, policy: {}{operation}{said} }}", name(to), name(policy)));
     }
     if let Some(idempotency) = &it.idempotency {
         meant_effect::idempotency(out, idempotency);

@@ -83,6 +83,7 @@ pub(crate) fn model() -> Model {
             policy: 0,
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
             operation: Operation::Read,
+            answers: Vec::new(),
         }],
         policies: vec![
             Policy::plain("thrice")

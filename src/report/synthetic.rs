@@ -106,6 +106,7 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             policy: 0,
             link: link.clone(),
             operation: Operation::Read,
+            answers: Vec::new(),
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();

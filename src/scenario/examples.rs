@@ -31,6 +31,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("`queue`", "as `{ limit: 100 }`"),
     ("`errors`", "as `{ class: internal, share: 1% }`"),
     ("a call", "as `{ to: SERVICE, policy: POLICY }`"),
+    ("`answers`", "as `{ rate_limited: rejected, bulkhead_full: internal }`"),
     ("an operation", "as `read`, `write` or `{ write: { key: request } }`"),
     ("`write`", "as `{ key: request }`, or the bare word `write`"),
     ("`idempotency`", "as `{ kept_for: 24h, in_progress: { answer: rejected, lasts: 1min } }`"),

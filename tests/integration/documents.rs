@@ -24,10 +24,12 @@ fn root() -> &'static Path {
 fn documents() -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(Into::into).into();
-    for entry in fs::read_dir(root().join("docs")).expect("documents") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            paths.push(path.strip_prefix(root()).expect("below the root").to_owned());
+    for folder in ["docs", "docs/mission"] {
+        for entry in fs::read_dir(root().join(folder)).expect("documents") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                paths.push(path.strip_prefix(root()).expect("below the root").to_owned());
+            }
         }
     }
     paths.sort();

@@ -4,8 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use stormlab::engine;
 use stormlab::engine::RunReport;
+use stormlab::engine::observe::DeadLetter;
+use stormlab::engine::observe::JobEnd;
 use stormlab::engine::observe::Observer;
 use stormlab::engine::observe::Reason;
+use stormlab::engine::observe::Return;
 use stormlab::engine::observe::Verdict;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::simulate;
@@ -79,6 +82,7 @@ pub(crate) struct Diary {
     populations: Vec<String>,
     services: Vec<String>,
     edges: Vec<String>,
+    queues: Vec<String>,
 }
 
 impl Diary {
@@ -94,6 +98,7 @@ impl Diary {
         Self {
             populations: model.populations.iter().map(|it| it.name.clone()).collect(),
             services: model.services.iter().map(|it| it.name.clone()).collect(),
+            queues: model.queues.iter().map(|it| it.name.clone()).collect(),
             edges: model.edges.iter().map(edge).collect(),
             ..Self::default()
         }
@@ -126,6 +131,11 @@ impl Diary {
 
     fn at_service(&mut self, now: SimTime, service: usize, what: impl std::fmt::Display) {
         let who = self.services[service].clone();
+        self.note(now, &who, what);
+    }
+
+    fn at_queue(&mut self, now: SimTime, queue: usize, what: impl std::fmt::Display) {
+        let who = self.queues[queue].clone();
         self.note(now, &who, what);
     }
 
@@ -233,5 +243,38 @@ impl Observer for Diary {
 
     fn crashed(&mut self, now: SimTime, service: usize) {
         self.at_service(now, service, "crashed");
+    }
+
+    fn enqueued(&mut self, now: SimTime, queue: usize, _population: usize) {
+        self.at_queue(now, queue, "stored");
+    }
+
+    fn claimed(&mut self, now: SimTime, queue: usize, due_at: SimTime) {
+        self.at_queue(now, queue, format!("claimed due {}", Moment(due_at)));
+    }
+
+    fn executed(&mut self, now: SimTime, queue: usize, nth: u32) {
+        self.at_queue(now, queue, format!("executed {nth}"));
+    }
+
+    fn returned(&mut self, now: SimTime, queue: usize, why: Return, due_at: SimTime) {
+        self.at_queue(now, queue, format!("returned {why:?} due {}", Moment(due_at)));
+    }
+
+    fn job_ended(&mut self, now: SimTime, end: &JobEnd) {
+        let how = end.dead.map_or("done", DeadLetter::name);
+        self.at_queue(now, end.queue, format!("over {how} executions {}", end.executions));
+    }
+
+    fn reopened(&mut self, now: SimTime, queue: usize, put_back: bool) {
+        self.at_queue(now, queue, if put_back { "reopened" } else { "over-again" });
+    }
+
+    fn suspended(&mut self, now: SimTime, queue: usize, is: bool) {
+        self.at_queue(now, queue, if is { "suspended" } else { "resumed" });
+    }
+
+    fn stale_signature(&mut self, now: SimTime, service: usize) {
+        self.at_service(now, service, "stale");
     }
 }

@@ -5,6 +5,7 @@ mod answers;
 mod effects;
 mod ejection;
 mod field;
+mod jobs;
 mod limits;
 mod nesting;
 mod operator;

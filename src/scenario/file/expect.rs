@@ -57,11 +57,24 @@ pub(in crate::scenario) enum WrittenMeasure {
 }
 
 /// What kind of number stands behind the comparison sign.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A part of a whole, 0 to 1.
     Share,
+    /// A span of time, in seconds.
     Span,
+    /// Any other number.
     Number,
+}
+
+/// What kind of number a measure of `expect` is; `None` where there is no such measure.
+pub(in crate::scenario) fn kind_of(measure: &str) -> Option<Kind> {
+    MEASURES.iter().find(|(name, ..)| *name == measure).map(|(.., kind)| *kind)
+}
+
+/// The measures of `expect` that are numbers, by name.
+pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str> {
+    MEASURES.iter().map(|(name, ..)| *name)
 }
 
 const MEASURES: [(&str, WrittenMeasure, Kind); 14] = [

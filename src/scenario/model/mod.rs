@@ -12,6 +12,7 @@ mod queues;
 mod run;
 mod services;
 
+pub use calls::Answer;
 pub use calls::Caller;
 pub use calls::Edge;
 pub use calls::Link;

@@ -23,6 +23,7 @@ use crate::scenario::model::Model;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts_classes::of_classes;
 use crate::scenario::validate::doubts_effects::of_writes;
 use crate::scenario::validate::doubts_queues;
 use crate::scenario::validate::ejections;
@@ -118,6 +119,7 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
     }
     of_writes(model, tree, doubts);
     doubts_queues::of_queues(model, tree, doubts);
+    of_classes(model, tree, doubts);
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
         if let Some(retry) = &policy.retry

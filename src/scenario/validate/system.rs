@@ -14,6 +14,7 @@ use crate::scenario::file::RatePoint;
 use crate::scenario::file::Written;
 use crate::scenario::file::WrittenArrivals;
 use crate::scenario::file::WrittenLink;
+use crate::scenario::model::Answer;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Caller;
@@ -57,6 +58,7 @@ pub(super) struct Found {
     pub(super) target: usize,
     pub(super) policy: usize,
     pub(super) operation: Operation,
+    pub(super) answers: Vec<Answer>,
     pub(super) place: Place,
 }
 
@@ -95,7 +97,8 @@ pub(super) fn system(
             policies.push(no_policy());
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
-        Some(Found { caller, target: target?, policy: policy?, operation, place })
+        let answers = Vec::new();
+        Some(Found { caller, target: target?, policy: policy?, operation, answers, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
@@ -109,7 +112,9 @@ pub(super) fn system(
         for call in &service.it.calls {
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
-            found.push(resolve(Caller::Service(i), to, policy, call.operation, place, problems));
+            let caller = Caller::Service(i);
+            let made = resolve(caller, to, policy, call.operation, place, problems);
+            found.push(made.map(|made| Found { answers: call.answers.clone(), ..made }));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
     }
@@ -182,6 +187,7 @@ pub(super) fn system(
             target: found.target,
             policy: found.policy,
             operation: found.operation,
+            answers: found.answers.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

@@ -123,7 +123,7 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
 }
 
 /// What is written in some system or other.
-pub(super) const WORDS: [&str; 107] = [
+pub(super) const WORDS: [&str; 111] = [
     "constant:",
     "linear:",
     "exponential:",
@@ -200,6 +200,10 @@ pub(super) const WORDS: [&str; 107] = [
     "trips_at_once:",
     "ignores:",
     "uncounted:",
+    "cancelled:",
+    "release_guarded:",
+    "leak",
+    "release_as_success",
     "late_results:",
     "overrule",
     "record",

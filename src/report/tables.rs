@@ -17,6 +17,7 @@ use crate::report::files::Output;
 use crate::report::files::safe_name;
 use crate::report::words;
 
+mod queues;
 mod series;
 
 /// A table: names of the columns, then rows.
@@ -49,6 +50,10 @@ pub fn all(material: &Material<'_>) -> Result<Vec<Output>, ReportError> {
         let name = safe_name(view.name());
         outputs.push(Output::new(format!("series-{name}.csv"), series::series(&view).encoded()?));
         outputs.push(Output::new(format!("band-{name}.csv"), series::band(&view).encoded()?));
+        if !view.model().queues.is_empty() {
+            let table = queues::queues(&view).encoded()?;
+            outputs.push(Output::new(format!("queues-{name}.csv"), table));
+        }
     }
     Ok(outputs)
 }

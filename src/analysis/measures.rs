@@ -1,5 +1,6 @@
 //! From the runs of one variant to its measures.
 
+use crate::analysis::deferred::deferred;
 use crate::analysis::effects::writes;
 use crate::analysis::estimate::rounded;
 use crate::analysis::finding::Evidence;
@@ -67,6 +68,7 @@ pub(super) fn variant_summary(
         lost_share: share_mean(runs, |run| run.lost_share),
         wasted_share: share_mean(runs, |run| run.wasted_share),
         writes: writes(model, runs),
+        deferred: deferred(model, runs),
         requests: requests(runs, |run| Some(run.verdicts)),
         latency_ok_ms: latency(&result.latency_ok),
         latency_failed_ms: latency(&result.latency_failed),

@@ -1,5 +1,6 @@
 //! What the runs mean.
 
+pub mod deferred;
 pub mod difference;
 pub mod effects;
 pub mod estimate;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::Serializer;
 
+use crate::analysis::deferred::DeferredSummary;
 use crate::analysis::difference::VersusBase;
 use crate::analysis::difference::versus_base;
 use crate::analysis::effects::WritesSummary;
@@ -162,6 +163,9 @@ pub struct VariantSummary {
     /// What writes came to; `None` where nothing is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesSummary>,
+    /// What became of deferred results; `None` where no reply is deferred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<DeferredSummary>,
     /// Verdicts.
     pub requests: Requests,
     /// Latency of requests answered in time.

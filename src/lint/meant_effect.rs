@@ -2,6 +2,7 @@
 
 use crate::lint::meant::Lines;
 use crate::scenario::defaults;
+use crate::scenario::model::Answer;
 use crate::scenario::model::Idempotency;
 use crate::scenario::model::MadeOnce;
 use crate::scenario::model::Operation;
@@ -17,6 +18,15 @@ pub(super) fn operation(it: Operation) -> String {
         Operation::Write(Some(MadeOnce::Attempt)) => "attempt",
     };
     format!("{{ write: {{ key: {key} }} }}")
+}
+
+/// What a handler makes of the errors of a call, as one more key of it.
+pub(super) fn answers(it: &[Answer]) -> String {
+    if it.is_empty() {
+        return String::new();
+    }
+    let said: Vec<_> = it.iter().map(|one| format!("{}: {}", one.failed, one.with)).collect();
+    format!(", answers: {{ {} }}", said.join(", "))
 }
 
 /// What a service remembers of keys.

@@ -3,6 +3,7 @@
 pub mod answers;
 mod baseline;
 mod counts;
+pub mod deferred;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod horizon;

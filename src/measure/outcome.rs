@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::jobs::JobCounts;
 use crate::measure::record::Ending;
 use crate::measure::record::Reason;
@@ -117,6 +118,8 @@ pub struct RunOutcome {
     pub amplification: Vec<Amplification>,
     /// Per service.
     pub effects: Vec<EffectCounts>,
+    /// Deferred results, per service.
+    pub deferred: Vec<DeferredCounts>,
     /// `ok` verdicts ÷ births not shed, before the first trigger, during, after the last.
     pub goodput_ratio: [Option<f64>; 3],
     /// Of the requests born since the first trigger began and not shed: the share that failed or

@@ -11,6 +11,7 @@ pub use crate::engine::observe::DeadLetter;
 pub use crate::engine::observe::Ending;
 pub use crate::engine::observe::LimitKind;
 pub use crate::engine::observe::Reason;
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::jobs::JobRecord;
 use crate::measure::jobs::QueueWindow;
 use crate::stats::histogram::Histogram;
@@ -247,6 +248,8 @@ pub struct RunRecord {
     pub peak_attempts: u64,
     /// Verdicts, one entry per population.
     pub verdicts: Vec<Verdicts>,
+    /// What became of deferred results, one entry per service.
+    pub deferred: Vec<DeferredCounts>,
     /// The time series.
     pub series: Series,
     /// Birth to verdict of requests answered in time, born at or after time 0, in nanoseconds.

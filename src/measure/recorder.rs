@@ -6,6 +6,7 @@ use crate::engine;
 use crate::engine::RunError;
 use crate::engine::RunReport;
 use crate::engine::observe::Cause;
+use crate::engine::observe::Deferral;
 use crate::engine::observe::EdgeLevel;
 use crate::engine::observe::JobEnd;
 use crate::engine::observe::Observer;
@@ -14,6 +15,7 @@ use crate::engine::observe::Reason;
 use crate::engine::observe::Return;
 use crate::engine::observe::ServiceLevel;
 use crate::engine::observe::Verdict;
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::jobs::JobRecorder;
 use crate::measure::record::EdgeWindow;
 use crate::measure::record::Latencies;
@@ -55,6 +57,7 @@ pub struct Recorder {
     reached: Vec<[u32; Reason::COUNT]>,
     edges: Vec<EdgeWindow>,
     verdicts: Vec<Verdicts>,
+    deferred: Vec<DeferredCounts>,
     series: Series,
     latencies: Vec<Latencies>,
     jobs: Vec<JobRecorder>,
@@ -78,6 +81,7 @@ impl Recorder {
             reached: vec![[0; Reason::COUNT]; services],
             edges: vec![EdgeWindow::default(); edges],
             verdicts: vec![Verdicts::default(); populations],
+            deferred: vec![DeferredCounts::default(); services],
             series: Series {
                 window,
                 warm_up_windows: warm_up_windows as usize,
@@ -109,6 +113,7 @@ impl Recorder {
             fingerprint: report.fingerprint,
             peak_attempts: report.peak_attempts,
             verdicts: self.verdicts,
+            deferred: self.deferred,
             series: self.series,
             latency_ok: all.ok,
             latency_failed: all.failed,
@@ -282,6 +287,12 @@ impl Observer for Recorder {
         let ended =
             self.jobs.iter_mut().zip(queues).map(|(jobs, level)| jobs.window_ends(now, level));
         self.series.queues.extend(ended);
+    }
+
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
+        if now >= self.start {
+            self.deferred[service].count(what);
+        }
     }
 
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {

@@ -128,6 +128,7 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
         effects: (0..model.services.len())
             .map(|service| counts::effects(series, service, timeline.zero))
             .collect(),
+        deferred: record.deferred.clone(),
         goodput_ratio: parts.map(|part| counts::goodput_ratio(&timeline, part)),
         lost_share: counts::lost_share(series, watched),
         wasted_share: counts::wasted_share(series, timeline.zero),

@@ -11,6 +11,7 @@ use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
 use crate::experiment::result::Band;
 use crate::experiment::result::VariantResult;
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::outcome::Amplification;
 use crate::measure::outcome::EffectCounts;
 use crate::measure::outcome::RunClass;
@@ -106,6 +107,8 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             policy: 0,
             link: link.clone(),
             operation: Operation::Read,
+            answers: Vec::new(),
+            deferred: None,
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();
@@ -265,6 +268,7 @@ fn outcome(
             })
             .collect(),
         effects: vec![EffectCounts::default(); services],
+        deferred: vec![DeferredCounts::default(); services],
         goodput_ratio: [Some(1.0), Some(0.05), Some(if stuck { 0.01 } else { 0.97 })],
         lost_share: Some(if stuck { 0.98 } else { 0.03 }),
         wasted_share: Some(0.5),
@@ -322,6 +326,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         },
         recovery_after_action_s: None,
         writes: None,
+        deferred: None,
         versus_base: None,
         amplification: names
             .enumerate()
@@ -358,6 +363,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         fingerprint: 0xfeed,
         peak_attempts: 4_000,
         verdicts: vec![Verdicts::default()],
+        deferred: vec![DeferredCounts::default(); services],
         series,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),

@@ -17,6 +17,7 @@ use crate::report::files::Output;
 use crate::report::files::safe_name;
 use crate::report::words;
 
+mod deferred;
 mod queues;
 mod series;
 
@@ -118,9 +119,13 @@ fn runs(material: &Material<'_>) -> Table {
         let measures = columns("effects duplicate_effects replayed_attempts conflicting_attempts");
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
     }
+    let deferring = deferred::deferring(material, &services);
+    for name in &deferring {
+        head.extend(deferred::OF_RUNS.map(|measure| format!("{name}.{measure}")));
+    }
     head.extend(["events".into(), "fingerprint".into()]);
     let rows = material.views().flat_map(|view| {
-        let names = [&services, &written];
+        let names = [&services, &written, &deferring];
         view.result.runs.iter().map(move |run| run_row(&view, run, names))
     });
     Table { head, rows: rows.collect() }
@@ -129,7 +134,7 @@ fn runs(material: &Material<'_>) -> Table {
 fn run_row(
     view: &View<'_>,
     run: &RunOutcome,
-    [services, written]: [&Vec<String>; 2],
+    [services, written, deferring]: [&Vec<String>; 3],
 ) -> Vec<String> {
     let id_of = |name: &String| view.model().services.iter().position(|it| it.name == *name);
     let control = view.result.controls.iter().find(|twin| twin.replication == run.replication);
@@ -168,6 +173,9 @@ fn run_row(
             }
             None => Default::default(),
         });
+    }
+    for name in deferring {
+        row.extend(deferred::of_run(id_of(name).and_then(|id| run.deferred.get(id))));
     }
     row.extend([run.events.to_string(), format!("{:016x}", run.fingerprint)]);
     row
@@ -216,6 +224,10 @@ fn comparison(material: &Material<'_>) -> Table {
             measures.push(format!("{name}.{measure}"));
         }
     }
+    let deferring = deferred::deferring(material, &services);
+    for name in &deferring {
+        measures.extend(deferred::OF_VARIANTS.map(|measure| format!("{name}.{measure}")));
+    }
     for measure in &measures {
         head.extend([measure.clone(), format!("{measure}_low"), format!("{measure}_high")]);
     }
@@ -247,6 +259,9 @@ fn comparison(material: &Material<'_>) -> Table {
             estimates.extend(found.map_or([Estimate::default(); 3], |it| {
                 [it.duplicate_effects, it.duplicated_share, it.conflicts]
             }));
+        }
+        for name in &deferring {
+            estimates.extend(deferred::of_variant(summary.deferred.as_ref(), name));
         }
         let mut row = vec![
             view.name().to_owned(),

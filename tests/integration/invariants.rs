@@ -84,6 +84,10 @@ proptest! {
         assert_eq!(old.policies, new.policies);
         assert_eq!(old.services, new.services);
         assert_eq!(old.populations, new.populations);
+        let replies = |model: &Model| -> Vec<_> {
+            model.edges.iter().map(|edge| edge.deferred.clone()).collect()
+        };
+        assert_eq!(replies(old), replies(new));
     }
 }
 

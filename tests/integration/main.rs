@@ -11,6 +11,7 @@ mod hostile;
 mod invariants;
 mod lab;
 mod limits;
+mod mission;
 mod policy;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod presets;

@@ -2,6 +2,7 @@
 //! and moments and counts worked out by hand.
 
 mod answers;
+mod deferred;
 mod effects;
 mod ejection;
 mod field;

@@ -255,7 +255,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// A call that a handler waited for is over. R11: a failure is passed on under its class for
-    /// the world above; otherwise the handler goes on.
+    /// the world above, or as the call's `answers` say; otherwise the handler goes on.
     pub(super) fn handler_hears(&mut self, slot: u32, outcome: Result<(), Class>) {
         let Attempt { edge, step, stage, .. } = self.attempts[slot];
         let holds_worker = stage == Stage::Calling { holds_worker: true };
@@ -271,7 +271,10 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.call_next(slot, settings);
             }
             Ok(()) => self.answer(slot, service, holds_worker, Ok(())),
-            Err(class) => self.answer(slot, service, holds_worker, Err(class.propagated())),
+            Err(class) => {
+                let call = &self.model.edges[settings.calls[usize::from(step)]];
+                self.answer(slot, service, holds_worker, Err(call.answer_to(class)));
+            }
         }
     }
 
@@ -292,6 +295,9 @@ impl<'p, O: Observer> Life<'p, O> {
             self.take_next(service, replica);
         } else {
             server.leave(now, replica);
+        }
+        if self.deferring.on && self.is_deferred(&attempt) {
+            return self.write_result(slot, outcome);
         }
         if !self.effects.losing.is_empty() && self.answer_is_lost(service, attempt.key) {
             return self.forget(slot);

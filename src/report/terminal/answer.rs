@@ -11,6 +11,7 @@ use crate::report::number::number;
 use crate::report::number::percent;
 use crate::report::number::seconds;
 use crate::report::road;
+use crate::report::terminal::deferred::results;
 use crate::report::words;
 
 /// The sentences that answer the question.
@@ -31,6 +32,7 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         sentences.push(format!("{which}{aside}, {} were lost.{wasted}", percent(lost)));
     }
     sentences.extend(writes(base));
+    sentences.extend(results(base));
     for view in views {
         sentences.extend(after_action(view));
     }

@@ -7,6 +7,7 @@ use crate::scenario::fields::Fields;
 use crate::scenario::file::MOST_ENTITIES;
 use crate::scenario::file::reference;
 use crate::scenario::model::Comparison;
+use crate::scenario::model::ExpectedResults;
 use crate::scenario::model::JobQuestion;
 use crate::scenario::model::Phase;
 use crate::scenario::model::Statistic;
@@ -58,6 +59,7 @@ pub(in crate::scenario) enum WrittenMeasure {
     LostShare,
     DuplicateEffects,
     Conflicts,
+    Results(ExpectedResults),
     Attempts,
     MostAttempts,
     Effects,
@@ -89,14 +91,27 @@ impl WrittenMeasure {
 }
 
 /// What kind of number stands behind the comparison sign.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A part of a whole, 0 to 1.
     Share,
+    /// A span of time, in seconds.
     Span,
+    /// Any other number.
     Number,
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 37] = [
+/// What kind of number a measure of `expect` is; `None` where there is no such measure.
+pub(in crate::scenario) fn kind_of(measure: &str) -> Option<Kind> {
+    MEASURES.iter().find(|(name, ..)| *name == measure).map(|(.., kind)| *kind)
+}
+
+/// The measures of `expect` that are numbers, by name.
+pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str> {
+    MEASURES.iter().map(|(name, ..)| *name)
+}
+
+const MEASURES: [(&str, WrittenMeasure, Kind); 47] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -111,6 +126,16 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 37] = [
     ("lost_share", WrittenMeasure::LostShare, Kind::Share),
     ("duplicate_effects", WrittenMeasure::DuplicateEffects, Kind::Number),
     ("conflicts", WrittenMeasure::Conflicts, Kind::Number),
+    ("results_written", WrittenMeasure::Results(ExpectedResults::Written), Kind::Number),
+    ("results_done", WrittenMeasure::Results(ExpectedResults::Done), Kind::Number),
+    ("results_failed", WrittenMeasure::Results(ExpectedResults::Failed), Kind::Number),
+    ("false_successes", WrittenMeasure::Results(ExpectedResults::FalseSuccesses), Kind::Number),
+    ("results_misread", WrittenMeasure::Results(ExpectedResults::Misread), Kind::Number),
+    ("results_destroyed", WrittenMeasure::Results(ExpectedResults::Destroyed), Kind::Number),
+    ("waits_by_timer", WrittenMeasure::Results(ExpectedResults::ByTimer), Kind::Number),
+    ("mislabelled_share", WrittenMeasure::Results(ExpectedResults::MislabelledShare), Kind::Share),
+    ("false_running_mean", WrittenMeasure::Results(ExpectedResults::FalseRunningMean), Kind::Span),
+    ("false_running_max", WrittenMeasure::Results(ExpectedResults::FalseRunningMax), Kind::Span),
     ("attempts", WrittenMeasure::Attempts, Kind::Number),
     ("most_attempts", WrittenMeasure::MostAttempts, Kind::Number),
     ("effects", WrittenMeasure::Effects, Kind::Number),

@@ -4,10 +4,12 @@
 //! (names, sums, defaults that depend on other values) is left to `validate`.
 
 mod amounts;
+mod answers;
 mod backoffs;
 mod breakers;
 mod budgets;
 mod clients;
+mod deferred;
 mod distribution;
 mod disturbances;
 mod effects;
@@ -34,8 +36,11 @@ pub(super) use disturbances::WrittenAction;
 pub(super) use disturbances::WrittenDeed;
 pub(super) use disturbances::WrittenEffect;
 pub(super) use disturbances::WrittenTrigger;
+pub use expect::Kind as MeasureKind;
 pub(super) use expect::WrittenExpectation;
 pub(super) use expect::WrittenMeasure;
+pub(super) use expect::kind_of;
+pub(super) use expect::measure_names;
 pub(super) use expect::read as read_expectations;
 pub(super) use hedges::WrittenAfter;
 pub(super) use hedges::WrittenHedge;

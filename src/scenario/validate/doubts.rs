@@ -23,6 +23,8 @@ use crate::scenario::model::Model;
 use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts_classes::of_classes;
+use crate::scenario::validate::doubts_deferred::of_deferred;
 use crate::scenario::validate::doubts_effects::of_writes;
 use crate::scenario::validate::doubts_queues;
 use crate::scenario::validate::ejections;
@@ -117,7 +119,9 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
         }
     }
     of_writes(model, tree, doubts);
+    of_deferred(model, tree, doubts);
     doubts_queues::of_queues(model, tree, doubts);
+    of_classes(model, tree, doubts);
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
         if let Some(retry) = &policy.retry
@@ -246,7 +250,7 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
 }
 
 /// Does a call under this policy wait however long it takes?
-fn is_patient(policy: &Policy) -> bool {
+pub(super) fn is_patient(policy: &Policy) -> bool {
     policy.nested().all(|it| it.attempt_timeout.is_none() && it.timeout.is_none())
 }
 

@@ -22,7 +22,7 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
         // A job that is executed again makes another call.
         let around = is_repeated_around(model, edge) || is_executed_again(model, edge);
         let own = model.policy_of(id).repeats();
-        let caller = quoted(name(edge, model));
+        let caller = quoted(caller_of(edge, model));
         let target = quoted(&model.services[edge.target].name);
         let knows = model.services[edge.target].idempotency.is_some();
         let problem = match key {
@@ -43,7 +43,7 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
             ),
             _ => continue,
         };
-        doubts.push_with(place_of(tree, model, id), problem, KEY_HELP);
+        doubts.push_with(place_of(tree, model, id, "operation"), problem, KEY_HELP);
     }
     for (id, service) in model.services.iter().enumerate() {
         // A variant may make the keys: that writes are not told apart is said above.
@@ -90,15 +90,16 @@ fn is_repeated_around(model: &Model, edge: &Edge) -> bool {
     false
 }
 
-fn name<'m>(edge: &Edge, model: &'m Model) -> &'m str {
+/// The name of whoever makes a call.
+pub(super) fn caller_of<'m>(edge: &Edge, model: &'m Model) -> &'m str {
     match edge.caller {
         Caller::Population(id) => &model.populations[id].name,
         Caller::Service(id) => &model.services[id].name,
     }
 }
 
-/// Where what a call does is written.
-fn place_of(tree: &Node, model: &Model, id: EdgeId) -> Place {
+/// Where a setting of a call is written.
+pub(super) fn place_of(tree: &Node, model: &Model, id: EdgeId, key: &str) -> Place {
     let written = match model.edges[id].caller {
         Caller::Population(of) => {
             tree.get("clients").and_then(|all| all.get(&model.populations[of].name))
@@ -111,5 +112,5 @@ fn place_of(tree: &Node, model: &Model, id: EdgeId) -> Place {
             calls.zip(nth).and_then(|(calls, nth)| calls.get(nth))
         }
     };
-    written.and_then(|it| it.get("operation")).map_or_else(Place::default, Node::anchor)
+    written.and_then(|it| it.get(key)).map_or_else(Place::default, Node::anchor)
 }

@@ -94,6 +94,9 @@ impl Meaning<'_> {
                 ExpectedMeasure::DuplicateEffects(self.one_or_all(problems)?)
             }
             WrittenMeasure::Conflicts => ExpectedMeasure::Conflicts(self.one_or_all(problems)?),
+            WrittenMeasure::Results(which) => {
+                ExpectedMeasure::Results(self.one_or_all(problems)?, *which)
+            }
             WrittenMeasure::Finding(name) => ExpectedMeasure::Finding(name.clone()),
             _ => ExpectedMeasure::PerRun(self.question(within, problems)?),
         })

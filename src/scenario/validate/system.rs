@@ -14,9 +14,11 @@ use crate::scenario::file::RatePoint;
 use crate::scenario::file::Written;
 use crate::scenario::file::WrittenArrivals;
 use crate::scenario::file::WrittenLink;
+use crate::scenario::model::Answer;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Caller;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Edge;
 use crate::scenario::model::JobQueue;
 use crate::scenario::model::Link;
@@ -57,6 +59,8 @@ pub(super) struct Found {
     pub(super) target: usize,
     pub(super) policy: usize,
     pub(super) operation: Operation,
+    pub(super) answers: Vec<Answer>,
+    pub(super) deferred: Option<Deferred>,
     pub(super) place: Place,
 }
 
@@ -83,6 +87,7 @@ pub(super) fn system(
                        to: Option<&Spanned<String>>,
                        policy: Option<&Spanned<String>>,
                        operation: Option<Spanned<Operation>>,
+                       deferred: Option<&Deferred>,
                        place,
                        problems: &mut Problems| {
         let target = to.and_then(|to| names.services.find(to, problems));
@@ -95,13 +100,16 @@ pub(super) fn system(
             policies.push(no_policy());
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
-        Some(Found { caller, target: target?, policy: policy?, operation, place })
+        let answers = Vec::new();
+        let (target, policy, deferred) = (target?, policy?, deferred.cloned());
+        Some(Found { caller, target, policy, operation, answers, deferred, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
         let (calls, policy) = (client.it.calls.as_ref(), client.it.policy.as_ref());
         let (caller, place) = (Caller::Population(i), client.name.place);
-        found.push(resolve(caller, calls, policy, client.it.operation, place, problems));
+        let (operation, reply) = (client.it.operation, client.it.reply.as_ref());
+        found.push(resolve(caller, calls, policy, operation, reply, place, problems));
     }
     let mut calls = Vec::new();
     for (i, service) in written.services.iter().enumerate() {
@@ -109,7 +117,9 @@ pub(super) fn system(
         for call in &service.it.calls {
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
-            found.push(resolve(Caller::Service(i), to, policy, call.operation, place, problems));
+            let (caller, reply) = (Caller::Service(i), call.reply.as_ref());
+            let made = resolve(caller, to, policy, call.operation, reply, place, problems);
+            found.push(made.map(|made| Found { answers: call.answers.clone(), ..made }));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
     }
@@ -182,6 +192,8 @@ pub(super) fn system(
             target: found.target,
             policy: found.policy,
             operation: found.operation,
+            answers: found.answers.clone(),
+            deferred: found.deferred.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

@@ -192,6 +192,39 @@ services:
     check("{ timeout: 1s }", "unavailable", 2);
 }
 
+/// [P4, P16, P17] `answers` says what a handler makes of the errors of one call. What it does not
+/// name, and what other calls do, is passed on as before.
+#[test]
+fn r11_a_handler_may_translate_the_errors_of_a_call() {
+    let heard = |answers: &str, named: &str, policy: &str, below: &str| {
+        diary(&model(&format!(
+            "
+run: {{ horizon: 30s, warm_up: 0s, window: 1s }}
+clients: {{ web: {{ arrivals: {{ burst: {{ count: 2, at: 0s }} }}, calls: front, policy: again }} }}
+policies:
+  again: {{ retry: {{ max_attempts: 2, on: [{named}] }} }}
+  own: {policy}
+services:
+  front: {{ workers: 5, work: 0s, calls: [{{ to: fine }}, {{ to: back, policy: own{answers} }}] }}
+  fine: {{ workers: 5, work: 0s }}
+  back: {below}
+"
+        )))
+        .count(&["front", "reached"])
+    };
+    let limited = "{ workers: 5, work: 0s, errors: { class: rate_limited, share: 100% } }";
+    let into_422 = ", answers: { rate_limited: rejected }";
+    assert_eq!(heard("", "rate_limited", "{}", limited), 4);
+    assert_eq!(heard(into_422, "rate_limited", "{}", limited), 2);
+    assert_eq!(heard(into_422, "rejected", "{}", limited), 4);
+    // One of two finds the place taken; nobody translates it, or somebody does.
+    let (slow, one) = ("{ workers: 5, work: 5s }", "{ bulkhead: { limit: 1 } }");
+    let unknown = ", answers: { bulkhead_full: internal, breaker_open: unavailable }";
+    assert_eq!(heard("", "unavailable", one, slow), 3);
+    assert_eq!(heard(unknown, "unavailable", one, slow), 2);
+    assert_eq!(heard(unknown, "internal", one, slow), 3);
+}
+
 /// The answer that comes too late ends nothing a second time; the work was done for nobody.
 #[test]
 fn r12_a_request_ends_once_and_the_work_it_left_behind_is_counted() {

@@ -232,6 +232,9 @@ fn what_is_missing_of_a_queue_is_told() {
     check("queue: poisn, dead_letters: \"== 1\"", "there is no queue `poisn`");
     check("queue: poison, dead_letters: \"== 1\", reason: old", "`old` is none of the words");
     check("queue: poison, lateness: \"== 1s\"", "which of all the values?");
-    check("queue: poison, executions: \"== 1\", reason: age", "no measure of this line heeds `reason`");
+    check(
+        "queue: poison, executions: \"== 1\", reason: age",
+        "no measure of this line heeds `reason`",
+    );
     check("queue: poison, ok_share: \"== 100%\"", "no measure of this line heeds `queue`");
 }

@@ -114,3 +114,23 @@ fn work_that_expires_in_silence_needs_callers_that_give_up() {
     assert_eq!(with(", deadline: 1s", "timeout: 3s"), [""; 0]);
     assert_eq!(with("", "attempt_timeout: 3s"), [""; 0]);
 }
+
+/// [P1, P20] What is wrong with a request is wrong at every attempt, whoever retries it. An error of
+/// single attempts, or one that passes, is worth another try.
+#[test]
+fn a_retry_of_what_fails_every_time_is_doubted() {
+    let with = |errors: &str, retry: &str| {
+        let base = "schema: 1\nname: t\nclients: { web: { arrivals: { poisson: 20/s }, calls: shop, policy: p } }\nservices: { shop: { workers: 1, work: 1ms, errors: { ERRORS } } }\npolicies: { p: { retry: { RETRY } } }\n";
+        let text = base.replace("ERRORS", errors).replace("RETRY", retry);
+        let (_, doubts) = scenario::parse_with_doubts("t", text.as_bytes()).expect("a scenario");
+        doubts.iter().map(|d| format!("{}:{} {}", d.line, d.column, d.problem)).collect::<Vec<_>>()
+    };
+    let (poison, all) = ("class: rejected, share: 1%, of: requests", "on: [transient, permanent]");
+    let expected = "5:35 `p` retries `rejected`, and a request that `shop` answers so is answered so \
+                    every time";
+    assert_eq!(with(poison, all), [expected]);
+    assert_eq!(with(poison, "on: [transient]"), [""; 0]);
+    assert_eq!(with(poison, "max_attempts: 1, on: [transient, permanent]"), [""; 0]);
+    assert_eq!(with("class: rejected, share: 1%", all), [""; 0]);
+    assert_eq!(with("class: internal, share: 1%, of: requests", "on: [internal]"), [""; 0]);
+}

@@ -3,6 +3,7 @@
 use stormlab::lint;
 use stormlab::policy::outcome::Class;
 use stormlab::scenario;
+use stormlab::scenario::model::Answer;
 use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::ErrorsOf;
 use stormlab::scenario::model::ExpectedMeasure;
@@ -22,7 +23,7 @@ services:
     work: 1ms
     errors: { class: rejected, share: 1%, of: requests }
     idempotency: { in_progress: { lasts: 1min }, remembers: answers }
-    calls: [{ to: bank, policy: p, operation: { write: { key: call } } }, { to: bank, operation: write }]
+    calls: [{ to: bank, policy: p, operation: { write: { key: call } } }, { to: bank, operation: write, answers: { rate_limited: rejected, bulkhead_full: internal } }]
   bank: { workers: 9, work: 1ms, idempotency: { kept_for: 48h }, retry_after: { rejected: 2s } }
 policies: { p: { attempt_timeout: 1s, retry: { max_attempts: 3 } } }
 triggers: [{ at: 10min, lasts: 5s, service: bank, effect: { lose_replies: 10% } }]
@@ -42,6 +43,10 @@ fn operations_mean_what_they_say() {
     let keyed = |made| Operation::Write(Some(made));
     let expected = [keyed(MadeOnce::Request), keyed(MadeOnce::Call), Operation::Write(None)];
     assert_eq!(operations, expected);
+    let answers = &model.edges[2].answers;
+    assert_eq!(answers[0], Answer { failed: Class::RateLimited, with: Class::Rejected });
+    assert_eq!(answers[1], Answer { failed: Class::BulkheadFull, with: Class::Internal });
+    assert_eq!((answers.len(), model.edges[1].answers.len()), (2, 0));
     let shop = model.services[0].idempotency.expect("it knows keys");
     assert_eq!([shop.kept_for, shop.lasts], [Duration::from_secs(86_400), Duration::from_secs(60)]);
     assert_eq!((shop.answer, shop.remembers), (Class::Rejected, Remembers::Answers));
@@ -100,7 +105,10 @@ fn what_no_service_can_answer_is_refused() {
         assert!(all.contains(expected), "{all}");
     }
     check("key: call", "key: handler", "`handler`");
-    check("operation: write }", "operation: append }", "`append`");
+    check("operation: write,", "operation: append,", "`append`");
+    check("bulkhead_full: internal", "bulkhead: internal", "`bulkhead`");
+    check("bulkhead_full: internal", "bulkhead_full: throttled", "made by a caller's policy");
+    check("{ rate_limited: rejected, bulkhead_full: internal }", "internal", "`answers` is a map");
     check("{ write: { key: call } }", "{ write: {} }", "`write` needs `key`");
     check("{ lasts: 1min }", "{ answer: timeout, lasts: 0s }", "0s");
     check("{ lasts: 1min }", "{ answer: breaker_open }", "made by a caller's policy");

@@ -1,5 +1,6 @@
 //! The regression gate: what was expected against what was found.
 
+mod deferred;
 pub mod exit;
 pub mod expect;
 

@@ -84,6 +84,10 @@ proptest! {
         assert_eq!(old.policies, new.policies);
         assert_eq!(old.services, new.services);
         assert_eq!(old.populations, new.populations);
+        let replies = |model: &Model| -> Vec<_> {
+            model.edges.iter().map(|edge| edge.deferred.clone()).collect()
+        };
+        assert_eq!(replies(old), replies(new));
     }
 }
 
@@ -338,11 +342,13 @@ fn check_effects(model: &Model, record: &RunRecord, witness: &Witness) {
         assert_eq!(sum(|window| window.duplicated), *told.effects.get(&2).unwrap_or(&0));
         assert_eq!(sum(|window| window.replays), told.replays);
         assert_eq!(sum(|window| window.conflicts), told.conflicts);
+        assert_eq!(sum(|window| window.mismatches), told.mismatches);
         let counts: Vec<_> = told.effects.values().rev().collect();
         assert!(counts.is_sorted(), "service {id}: {:?}", told.effects);
         assert!(told.effects.keys().copied().eq(1..=told.effects.len() as u32), "service {id}");
-        assert!(told.replays + told.conflicts <= told.answered);
-        assert!(service.idempotency.is_some() || told.replays + told.conflicts == 0);
+        let known = told.replays + told.conflicts + told.mismatches;
+        assert!(known <= told.answered);
+        assert!(service.idempotency.is_some() || known == 0);
         let operations =
             || model.edges.iter().filter(|edge| edge.target == id).map(|edge| edge.operation);
         let keyed = |operation: Operation| {

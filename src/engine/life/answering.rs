@@ -296,6 +296,9 @@ impl<'p, O: Observer> Life<'p, O> {
         } else {
             server.leave(now, replica);
         }
+        if self.deferring.on && self.is_deferred(&attempt) {
+            return self.write_result(slot, outcome);
+        }
         if !self.effects.losing.is_empty() && self.answer_is_lost(service, attempt.key) {
             return self.forget(slot);
         }

@@ -134,6 +134,9 @@ impl<O: Observer> Life<'_, O> {
     pub(super) fn end_inside(&mut self, slot: u32, service: usize, class: Option<Class>) {
         self.remove(slot, service);
         match class {
+            Some(class) if self.deferring.on && self.is_deferred(&self.attempts[slot]) => {
+                self.end_submitted(slot, class);
+            }
             Some(class) => self.reply(slot, Err(class)),
             None => self.forget(slot),
         }

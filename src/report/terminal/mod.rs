@@ -4,6 +4,7 @@
 //! strips them where they do not belong. Lines are no wider than asked for.
 
 mod answer;
+mod deferred;
 mod table;
 
 use std::fmt::Write;

@@ -9,6 +9,7 @@ mod backoffs;
 mod breakers;
 mod budgets;
 mod clients;
+mod deferred;
 mod distribution;
 mod disturbances;
 mod effects;

@@ -36,6 +36,7 @@ pub(super) struct Service {
     pub(super) effects: BTreeMap<u32, u64>,
     pub(super) replays: u64,
     pub(super) conflicts: u64,
+    pub(super) mismatches: u64,
     /// Attempts inside, by the moment they arrived.
     inside: BTreeMap<SimTime, u64>,
     /// The stays of those that are over.
@@ -266,6 +267,11 @@ impl Observer for Witness<'_> {
     fn conflicted(&mut self, now: SimTime, service: usize) {
         self.at(now);
         self.services[service].conflicts += 1;
+    }
+
+    fn mismatched(&mut self, now: SimTime, service: usize) {
+        self.at(now);
+        self.services[service].mismatches += 1;
     }
 
     fn crashed(&mut self, now: SimTime, service: usize) {

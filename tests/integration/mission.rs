@@ -3,6 +3,7 @@
 //! The ids in brackets are those of the rules and figures that the systems state.
 
 mod coverage;
+mod deferred;
 mod figures;
 mod nest;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

@@ -8,6 +8,7 @@ use crate::analysis::difference::VersusBase;
 use crate::analysis::difference::versus_base;
 use crate::analysis::effects::WritesSummary;
 use crate::analysis::estimate::LEVEL;
+use crate::analysis::jobs::QueueSummary;
 use crate::analysis::measures::variant_summary;
 use crate::analysis::recovery::Since;
 use crate::analysis::recovery::smallest_limit;
@@ -102,6 +103,8 @@ pub struct Requests {
 pub struct LatencySummary {
     /// Values.
     pub count: u64,
+    /// Their mean.
+    pub mean: Option<f64>,
     /// Half lie below.
     pub p50: Option<f64>,
     /// 90 % lie below.
@@ -110,6 +113,17 @@ pub struct LatencySummary {
     pub p99: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
+}
+
+/// What became of the requests of one population, over all runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PopulationSummary {
+    /// Verdicts.
+    pub requests: Requests,
+    /// Latency of requests answered in time.
+    pub latency_ok_ms: LatencySummary,
+    /// Latency of the others.
+    pub latency_failed_ms: LatencySummary,
 }
 
 /// A variant over its runs.
@@ -158,6 +172,12 @@ pub struct VariantSummary {
     pub latency_ok_ms: LatencySummary,
     /// Latency of the others.
     pub latency_failed_ms: LatencySummary,
+    /// The same, per population name.
+    #[serde(serialize_with = "as_map")]
+    pub populations: Vec<(String, PopulationSummary)>,
+    /// What became of jobs, per queue name; left out where there is no queue.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<(String, QueueSummary)>,
     /// Events simulated.
     pub events: u64,
     /// Against the base, pair by pair on common random numbers; `None` for the base itself and

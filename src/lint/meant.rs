@@ -295,8 +295,8 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     for id in &it.calls {
         let edge = &model.edges[*id];
         let (to, policy) = (&model.services[edge.target].name, &model.policies[edge.policy].name);
-        let (to, policy, more) = (name(to), name(policy), meant_deferred::of_handler(edge));
         let said = meant_effect::answers(&edge.answers);
+        let (to, policy, more) = (name(to), name(policy), meant_deferred::of_handler(edge));
         out.raw(3, &format!("- {{ to: {to}, policy: {policy}{more}{said} }}"));
     }
     if let Some(idempotency) = &it.idempotency {

@@ -8,7 +8,6 @@ use crate::measure::outcome::Amplification;
 use crate::measure::outcome::EffectCounts;
 use crate::measure::record::Reason;
 use crate::measure::record::Series;
-use crate::measure::record::Verdicts;
 use crate::measure::timeline::Timeline;
 use crate::measure::timeline::Totals;
 
@@ -90,20 +89,6 @@ pub(super) fn wasted_share(series: &Series, zero: usize) -> Option<f64> {
     (busy > 0).then(|| (wasted as f64 / busy as f64).min(1.0))
 }
 
-/// The verdicts of all populations together.
-pub(super) fn all_verdicts(populations: &[Verdicts]) -> Verdicts {
-    populations.iter().fold(Verdicts::default(), |mut sum, verdicts| {
-        sum.born += verdicts.born;
-        sum.ok += verdicts.ok;
-        sum.late += verdicts.late;
-        sum.open += verdicts.open;
-        for (sum, count) in sum.failed.iter_mut().zip(verdicts.failed) {
-            *sum += count;
-        }
-        sum
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use crate::measure::record::PopulationWindow;
@@ -138,6 +123,7 @@ mod tests {
             populations: [100, 100, 100, 100, 0].map(population).to_vec(),
             services: attempts_of.map(service).to_vec(),
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![0; 5],
         };
         let timeline = Timeline::new(&series);

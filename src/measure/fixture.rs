@@ -84,8 +84,8 @@ pub(crate) fn model() -> Model {
             policy: 0,
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
             operation: Operation::Read,
-            deferred: None,
             answers: Vec::new(),
+            deferred: None,
         }],
         policies: vec![
             Policy::plain("thrice")
@@ -138,10 +138,13 @@ pub(crate) fn calm(model: &Model, replication: u32) -> RunRecord {
                 windows
             ],
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![2; windows],
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
+        jobs: Vec::new(),
     }
 }
 

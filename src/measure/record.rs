@@ -7,10 +7,13 @@
 use serde::Serialize;
 
 pub use crate::engine::observe::Cause;
+pub use crate::engine::observe::DeadLetter;
 pub use crate::engine::observe::Ending;
 pub use crate::engine::observe::LimitKind;
 pub use crate::engine::observe::Reason;
 use crate::measure::deferred::DeferredCounts;
+use crate::measure::jobs::JobRecord;
+use crate::measure::jobs::QueueWindow;
 use crate::stats::histogram::Histogram;
 use crate::units::Duration;
 
@@ -141,6 +144,8 @@ pub struct Series {
     pub services: Vec<ServiceWindow>,
     /// `[window · edges + edge]`.
     pub edges: Vec<EdgeWindow>,
+    /// `[window · queues + queue]`: queues of jobs.
+    pub queues: Vec<QueueWindow>,
     /// Attempts inside all services together at the end of each window.
     pub backlog: Vec<u32>,
 }
@@ -164,6 +169,12 @@ impl Series {
         self.edges.iter().skip(id).step_by(every.max(1))
     }
 
+    /// The windows of one queue of jobs, in order.
+    pub fn queue(&self, id: usize) -> impl ExactSizeIterator<Item = &QueueWindow> {
+        let every = self.queues.len() / self.windows.max(1);
+        self.queues.iter().skip(id).step_by(every.max(1))
+    }
+
     /// Start of window `index` in seconds since the end of the warm-up (negative before it).
     pub fn start_s(&self, index: usize) -> f64 {
         (index as f64 - self.warm_up_windows as f64) * self.window.as_secs_f64()
@@ -183,6 +194,43 @@ pub struct Verdicts {
     pub open: u64,
     /// Failed, by `Cause as usize`; shed requests are under `Cause::Shed`.
     pub failed: [u64; Cause::ALL.len()],
+}
+
+impl std::iter::Sum for Verdicts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, verdicts| {
+            sum.born += verdicts.born;
+            sum.ok += verdicts.ok;
+            sum.late += verdicts.late;
+            sum.open += verdicts.open;
+            for (sum, count) in sum.failed.iter_mut().zip(verdicts.failed) {
+                *sum += count;
+            }
+            sum
+        })
+    }
+}
+
+/// Birth to verdict of the requests of one population, born at or after time 0, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Latencies {
+    /// Of requests answered in time.
+    pub ok: Histogram,
+    /// Of requests that failed or came late (shed ones not included).
+    pub failed: Histogram,
+}
+
+impl Latencies {
+    /// Those of the failed, or those of the others.
+    pub const fn of(&self, failed: bool) -> &Histogram {
+        if failed { &self.failed } else { &self.ok }
+    }
+
+    /// Adds every value of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.ok.merge(&other.ok);
+        self.failed.merge(&other.failed);
+    }
 }
 
 /// All that remains of a run.
@@ -208,4 +256,8 @@ pub struct RunRecord {
     pub latency_ok: Histogram,
     /// Birth to verdict of the others (shed ones not included).
     pub latency_failed: Histogram,
+    /// The same, one entry per population.
+    pub latencies: Vec<Latencies>,
+    /// What became of jobs, one entry per queue of them.
+    pub jobs: Vec<JobRecord>,
 }

@@ -107,8 +107,8 @@ pub(crate) fn model(extra: usize, triggers: usize) -> Model {
             policy: 0,
             link: link.clone(),
             operation: Operation::Read,
-            deferred: None,
             answers: Vec::new(),
+            deferred: None,
         })
         .collect();
     let rate = Rate::per_second(25.0).unwrap();
@@ -273,6 +273,9 @@ fn outcome(
         lost_share: Some(if stuck { 0.98 } else { 0.03 }),
         wasted_share: Some(0.5),
         verdicts: Verdicts { born: 90_000, ok: 7_000, ..Verdicts::default() },
+        populations: Vec::new(),
+        jobs: Vec::new(),
+        answers: Vec::new(),
         events: 12_345_678,
         fingerprint: 0xfeed,
     }
@@ -348,6 +351,8 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         requests: Requests::default(),
         latency_ok_ms: LatencySummary::default(),
         latency_failed_ms: LatencySummary::default(),
+        populations: Vec::new(),
+        queues: Vec::new(),
         events: 1_234_567_800,
         marks: Vec::new(),
     };
@@ -362,6 +367,8 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         series,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
+        jobs: Vec::new(),
     };
     let result = VariantResult {
         variant: index,
@@ -374,6 +381,8 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         band,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
+        jobs: Vec::new(),
         planned: 100,
     };
     (result, summary)

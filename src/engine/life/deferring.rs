@@ -104,7 +104,7 @@ impl<'p, O: Observer> Life<'p, O> {
     /// A job ends without the answer of its handler. Work that its service turned away has failed;
     /// work that ended with its replica has no result.
     #[inline(never)]
-    pub(super) fn end_submit(&mut self, slot: u32, class: Class) {
+    pub(super) fn end_submitted(&mut self, slot: u32, class: Class) {
         if class == Class::ConnectionLost {
             self.forget(slot);
         } else {

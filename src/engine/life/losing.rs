@@ -135,7 +135,7 @@ impl<O: Observer> Life<'_, O> {
         self.remove(slot, service);
         match class {
             Some(class) if self.deferring.on && self.is_deferred(&self.attempts[slot]) => {
-                self.end_submit(slot, class);
+                self.end_submitted(slot, class);
             }
             Some(class) => self.reply(slot, Err(class)),
             None => self.forget(slot),

@@ -85,8 +85,8 @@ pub(in crate::scenario) struct WrittenCall {
     pub(in crate::scenario) to: Option<Spanned<String>>,
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
-    pub(in crate::scenario) reply: Option<Deferred>,
     pub(in crate::scenario) answers: Vec<Answer>,
+    pub(in crate::scenario) reply: Option<Deferred>,
     pub(in crate::scenario) place: Place,
 }
 
@@ -230,11 +230,11 @@ fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
     );
     let policy = fields.get("policy", problems, reference);
     let operation = fields.get("operation", problems, read_operation);
-    let reply = fields.take("reply").and_then(|node| read_reply(node, problems));
     let answers = fields.take("answers").and_then(|node| read_answers(node, problems));
+    let reply = fields.take("reply").and_then(|node| read_reply(node, problems));
     fields.close(problems);
     let answers = answers.unwrap_or_default();
-    Some(WrittenCall { to, policy, operation, reply, answers, place: node.place })
+    Some(WrittenCall { to, policy, operation, answers, reply, place: node.place })
 }
 
 fn read_overload(node: &Node, problems: &mut Problems) -> Option<Overload> {

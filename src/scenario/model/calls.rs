@@ -34,11 +34,11 @@ pub struct Edge {
     pub link: Link,
     /// What its attempts do at the service.
     pub operation: Operation,
+    /// What the handler answers in place of rule R11 when the call failed, by class.
+    pub answers: Vec<Answer>,
     /// Its attempts are submits, whose results come later under a key; `None`: they are answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
-    /// What the handler answers in place of rule R11 when the call failed, by class.
-    pub answers: Vec<Answer>,
 }
 
 impl Edge {

@@ -59,8 +59,8 @@ pub(super) struct Found {
     pub(super) target: usize,
     pub(super) policy: usize,
     pub(super) operation: Operation,
-    pub(super) deferred: Option<Deferred>,
     pub(super) answers: Vec<Answer>,
+    pub(super) deferred: Option<Deferred>,
     pub(super) place: Place,
 }
 
@@ -100,9 +100,9 @@ pub(super) fn system(
             policies.push(no_policy());
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
-        let (target, policy, deferred) = (target?, policy?, deferred.cloned());
         let answers = Vec::new();
-        Some(Found { caller, target, policy, operation, deferred, answers, place })
+        let (target, policy, deferred) = (target?, policy?, deferred.cloned());
+        Some(Found { caller, target, policy, operation, answers, deferred, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
@@ -192,8 +192,8 @@ pub(super) fn system(
             target: found.target,
             policy: found.policy,
             operation: found.operation,
-            deferred: found.deferred.clone(),
             answers: found.answers.clone(),
+            deferred: found.deferred.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

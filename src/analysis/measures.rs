@@ -12,6 +12,7 @@ use crate::analysis::summary::AmplificationSummary;
 use crate::analysis::summary::Estimate;
 use crate::analysis::summary::GoodputRatio;
 use crate::analysis::summary::LatencySummary;
+use crate::analysis::summary::PopulationSummary;
 use crate::analysis::summary::RecoveryTime;
 use crate::analysis::summary::Requests;
 use crate::analysis::summary::VariantSummary;
@@ -22,6 +23,10 @@ use crate::measure::outcome::Amplification;
 use crate::measure::outcome::RunClass;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Cause;
+use crate::measure::record::Latencies;
+use crate::measure::record::Verdicts;
+use crate::scenario::model::Model;
+use crate::scenario::model::Population;
 use crate::scenario::model::Variant;
 use crate::stats::histogram::Histogram;
 
@@ -63,9 +68,10 @@ pub(super) fn variant_summary(
         wasted_share: share_mean(runs, |run| run.wasted_share),
         writes: writes(model, runs),
         deferred: deferred(model, runs),
-        requests: requests(runs),
+        requests: requests(runs, |run| Some(run.verdicts)),
         latency_ok_ms: latency(&result.latency_ok),
         latency_failed_ms: latency(&result.latency_failed),
+        populations: populations(model, result),
         events: runs.iter().map(|run| run.events).sum(),
         versus_base: None,
         marks: marks(variant, result, experiment, &recovery_time_s),
@@ -140,24 +146,38 @@ fn offered(run: &RunOutcome) -> u64 {
     run.verdicts.born.saturating_sub(run.verdicts.failed[Cause::Shed as usize])
 }
 
-fn requests(runs: &[RunOutcome]) -> Requests {
-    let sum = |of: &dyn Fn(&RunOutcome) -> u64| runs.iter().map(of).sum();
+fn requests(runs: &[RunOutcome], of: impl Fn(&RunOutcome) -> Option<Verdicts>) -> Requests {
+    let all = runs.iter().filter_map(of).sum::<Verdicts>();
+    let failed = |cause: &Cause| (cause.name().into(), all.failed[*cause as usize]);
     Requests {
-        born: sum(&|run| run.verdicts.born),
-        ok: sum(&|run| run.verdicts.ok),
-        late: sum(&|run| run.verdicts.late),
-        open: sum(&|run| run.verdicts.open),
-        failed: Cause::ALL
-            .iter()
-            .map(|cause| (cause.name().into(), sum(&|run| run.verdicts.failed[*cause as usize])))
-            .collect(),
+        born: all.born,
+        ok: all.ok,
+        late: all.late,
+        open: all.open,
+        failed: Cause::ALL.iter().map(failed).collect(),
     }
+}
+
+fn populations(model: &Model, result: &VariantResult) -> Vec<(String, PopulationSummary)> {
+    let nothing = Latencies::default();
+    let named = model.populations.iter().enumerate();
+    let of = |(id, population): (usize, &Population)| {
+        let latencies = result.latencies.get(id).unwrap_or(&nothing);
+        let summary = PopulationSummary {
+            requests: requests(&result.runs, |run| run.populations.get(id).copied()),
+            latency_ok_ms: latency(&latencies.ok),
+            latency_failed_ms: latency(&latencies.failed),
+        };
+        (population.name.clone(), summary)
+    };
+    named.map(of).collect()
 }
 
 fn latency(histogram: &Histogram) -> LatencySummary {
     let millis = |nanos: Option<f64>| nanos.and_then(|nanos| rounded(nanos / 1e6));
     LatencySummary {
         count: histogram.count(),
+        mean: millis(histogram.mean()),
         p50: millis(histogram.quantile(0.5)),
         p90: millis(histogram.quantile(0.9)),
         p99: millis(histogram.quantile(0.99)),

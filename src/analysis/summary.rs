@@ -102,6 +102,8 @@ pub struct Requests {
 pub struct LatencySummary {
     /// Values.
     pub count: u64,
+    /// Their mean.
+    pub mean: Option<f64>,
     /// Half lie below.
     pub p50: Option<f64>,
     /// 90 % lie below.
@@ -110,6 +112,17 @@ pub struct LatencySummary {
     pub p99: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
+}
+
+/// What became of the requests of one population, over all runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PopulationSummary {
+    /// Verdicts.
+    pub requests: Requests,
+    /// Latency of requests answered in time.
+    pub latency_ok_ms: LatencySummary,
+    /// Latency of the others.
+    pub latency_failed_ms: LatencySummary,
 }
 
 /// A variant over its runs.
@@ -158,6 +171,9 @@ pub struct VariantSummary {
     pub latency_ok_ms: LatencySummary,
     /// Latency of the others.
     pub latency_failed_ms: LatencySummary,
+    /// The same, per population name.
+    #[serde(serialize_with = "as_map")]
+    pub populations: Vec<(String, PopulationSummary)>,
     /// Events simulated.
     pub events: u64,
     /// Against the base, pair by pair on common random numbers; `None` for the base itself and

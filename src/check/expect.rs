@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::analysis::effects::EffectsSummary;
 use crate::analysis::estimate::LEVEL;
+use crate::analysis::estimate::rounded;
 use crate::analysis::recovery::Since;
 use crate::analysis::recovery::quantile;
 use crate::analysis::recovery::times;
@@ -29,6 +30,7 @@ use crate::scenario::model::Expectation;
 use crate::scenario::model::ExpectedMeasure;
 use crate::scenario::model::Model;
 use crate::scenario::model::Phase;
+use crate::scenario::model::Question;
 use crate::scenario::model::Scenario;
 use crate::scenario::model::ServiceId;
 use crate::stats::interval::wilson;
@@ -67,23 +69,23 @@ pub struct Judgement {
 
 /// Judges every expectation of a scenario, in the order of the file.
 pub fn check(scenario: &Scenario, summary: &Summary, experiment: &Experiment) -> Vec<Judgement> {
-    let judged = |expectation| judge(expectation, scenario, summary, experiment);
-    scenario.expect.iter().map(judged).collect()
+    (0..scenario.expect.len()).map(|index| judge(index, scenario, summary, experiment)).collect()
 }
 
-/// Judges one expectation, which need not be one of the file.
+/// Judges the expectation of that number.
 pub fn judge(
-    expectation: &Expectation,
+    index: usize,
     scenario: &Scenario,
     summary: &Summary,
     experiment: &Experiment,
 ) -> Judgement {
+    let expectation = &scenario.expect[index];
     let variant = &scenario.variants[expectation.variant];
     let result = experiment.results.iter().find(|run| run.variant == expectation.variant);
     let measured = match (result, summary.variant(&variant.name)) {
         (Some(result), Some(summary)) => {
             let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
-            runs.judgeable(expectation).if_complete(result)
+            runs.judgeable(index, expectation).if_complete(result)
         }
         _ if experiment.interrupted => Measured::nothing("interrupted before its first run"),
         _ => Measured::nothing("the variant was not run"),
@@ -143,6 +145,8 @@ impl Measured {
             (Comparison::AtLeast(limit), Some((_, high))) if high < limit => Decision::Fail,
             (Comparison::AtMost(limit), Some((_, high))) if high <= limit => Decision::Pass,
             (Comparison::AtMost(limit), Some((low, _))) if low > limit => Decision::Fail,
+            (Comparison::Equals(value), Some(bounds)) if is_point(value, bounds) => Decision::Pass,
+            (Comparison::Equals(_), Some(_)) => Decision::Fail,
             _ => Decision::Undecided,
         }
     }
@@ -155,7 +159,10 @@ impl Measured {
             return self.lacking.clone();
         };
         let end = |value: f64| if value.is_finite() { round(value) } else { "not reached".into() };
+        let exact = matches!(expectation.comparison, Comparison::Equals(_));
         let side = match self.decide(expectation) {
+            Decision::Pass if exact => "is the number expected",
+            _ if exact => "is not the number expected and nothing else",
             Decision::Pass => "lies on the good side",
             Decision::Fail => "lies on the bad side",
             Decision::Undecided => "lies on both sides: more runs, or longer ones, would tell",
@@ -163,6 +170,15 @@ impl Measured {
         format!("the {}% interval, {} to {}, {side}", 100.0 * LEVEL, end(low), end(high))
     }
 }
+
+/// Is the interval the value and nothing else? Numbers of a summary have nine digits.
+fn is_point(value: f64, (low, high): (f64, f64)) -> bool {
+    let is = |end: f64| (end - value).abs() <= CLOSE * value.abs() || Some(end) == rounded(value);
+    is(low) && is(high)
+}
+
+/// How far apart equal numbers may be, as a part of them.
+const CLOSE: f64 = 1e-9;
 
 /// At most four decimals, for sentences.
 fn round(value: f64) -> String {
@@ -191,8 +207,8 @@ struct Runs<'a> {
 
 impl Runs<'_> {
     /// What was measured, without an interval where the runs are too short to decide by it.
-    fn judgeable(&self, expectation: &Expectation) -> Measured {
-        let measured = self.measure(expectation);
+    fn judgeable(&self, index: usize, expectation: &Expectation) -> Measured {
+        let measured = self.measure(index, expectation);
         match horizon_rule(self.model) {
             Err(HorizonTooShort { needed }) if asks_of_recovery(&expectation.measure) => {
                 let lacking = format!(
@@ -205,7 +221,7 @@ impl Runs<'_> {
         }
     }
 
-    fn measure(&self, expectation: &Expectation) -> Measured {
+    fn measure(&self, index: usize, expectation: &Expectation) -> Measured {
         let summary = self.summary;
         let amplification =
             |service: &usize| summary.amplification.get(*service).map(|entry| &entry.1);
@@ -249,10 +265,22 @@ impl Runs<'_> {
                     Err(lacking) => Measured::nothing(lacking),
                 }
             }
+            ExpectedMeasure::PerRun(question) => self.mean_of_answers(index, question),
             ExpectedMeasure::Finding(_) => {
                 Measured { finding: Some(summary.finding), ..Measured::nothing("") }
             }
         }
+    }
+
+    /// The mean of what each run answers, over the runs that have something to say.
+    fn mean_of_answers(&self, index: usize, question: &Question) -> Measured {
+        let answers = self.result.runs.iter().filter_map(|run| *run.answers.get(index)?);
+        let answers: Vec<_> = answers.collect();
+        if answers.is_empty() {
+            return Measured::nothing("no run had anything to measure");
+        }
+        let (least, most) = question.range();
+        Measured::of(Estimate::mean(&answers, least, most))
     }
 
     /// A measure of writes, per run: of one service, or of all.

@@ -91,7 +91,10 @@ fn read(path: &Path) -> Result<Ready, Error> {
         files.push((path, Arc::new(loaded), replications));
     }
     let scenarios: Vec<_> = files.iter().map(|(_, scenario, _)| &**scenario).collect();
-    template.check(&scenarios).map_err(LoadError::Invalid)?;
+    let asked = template.check(&scenarios).map_err(LoadError::Invalid)?;
+    for ((_, scenario, _), asked) in files.iter_mut().zip(asked) {
+        Arc::make_mut(scenario).expect = asked;
+    }
     Ok(Ready { name: name.to_owned(), template, files })
 }
 

@@ -10,10 +10,13 @@ use std::sync::PoisonError;
 use crate::experiment::band::Points;
 use crate::experiment::band::band;
 use crate::experiment::result::VariantResult;
+use crate::measure::answers::answers;
 use crate::measure::outcome::RunOutcome;
+use crate::measure::record::Latencies;
 use crate::measure::record::RunRecord;
 use crate::measure::storm::judge;
 use crate::scenario::model::Model;
+use crate::scenario::model::Scenario;
 use crate::stats::histogram::Histogram;
 
 /// What the runs of a variant share while they are made.
@@ -25,6 +28,7 @@ struct Kept {
     example: Option<RunRecord>,
     latency_ok: Histogram,
     latency_failed: Histogram,
+    latencies: Vec<Latencies>,
 }
 
 /// What remains of one run besides its latencies.
@@ -36,12 +40,18 @@ pub(super) struct Reduced {
 
 impl Shared {
     /// Judges a record and keeps what is needed of it.
-    pub(super) fn reduce(&self, model: &Model, record: RunRecord) -> Reduced {
-        let outcome = judge(model, &record);
+    pub(super) fn reduce(&self, scenario: &Scenario, variant: usize, record: RunRecord) -> Reduced {
+        let model = &scenario.variants[variant].model;
+        let mut outcome = judge(model, &record);
+        outcome.answers = answers(&scenario.expect, variant, model, &record);
         let points = Points::of(&record.series, &model.run);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.latency_ok.merge(&record.latency_ok);
         kept.latency_failed.merge(&record.latency_failed);
+        kept.latencies.resize_with(record.latencies.len(), Latencies::default);
+        for (all, one) in kept.latencies.iter_mut().zip(&record.latencies) {
+            all.merge(one);
+        }
         let first = kept.example.as_ref().is_none_or(|kept| record.replication < kept.replication);
         if first {
             kept.example = Some(record);
@@ -68,6 +78,7 @@ impl Shared {
             band: band(&points, &model.run),
             latency_ok: kept.latency_ok,
             latency_failed: kept.latency_failed,
+            latencies: kept.latencies,
             planned,
             runs,
         })

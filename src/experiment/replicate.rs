@@ -255,7 +255,7 @@ impl Work<'_> {
         twin: Option<usize>,
         shared: &Shared,
     ) -> Result<Option<Unit>, ExperimentError> {
-        let model = &self.scenario.variants[variant].model;
+        let (scenario, model) = (self.scenario, &self.scenario.variants[variant].model);
         // The control run first: what is shared only hears of replications that finish.
         let controls = match twin.map(|twin| &self.twins[twin]) {
             None => None,
@@ -269,7 +269,7 @@ impl Work<'_> {
             }
         };
         let record = self.simulate(model, variant, false, replication)?;
-        Ok(record.map(|record| Unit { run: shared.reduce(model, record), controls }))
+        Ok(record.map(|record| Unit { run: shared.reduce(scenario, variant, record), controls }))
     }
 
     fn simulate(

@@ -1,6 +1,7 @@
 //! What is kept of the runs of a variant: one outcome each, one run in full, and the bands.
 
 use crate::measure::outcome::RunOutcome;
+use crate::measure::record::Latencies;
 use crate::measure::record::LimitKind;
 use crate::measure::record::RunRecord;
 use crate::stats::histogram::Histogram;
@@ -41,6 +42,8 @@ pub struct VariantResult {
     pub latency_ok: Histogram,
     /// Latencies of failed and late requests of all runs merged.
     pub latency_failed: Histogram,
+    /// The same, one entry per population.
+    pub latencies: Vec<Latencies>,
     /// Replications asked for; more than `runs.len()` after an interruption.
     pub planned: u32,
 }

@@ -8,7 +8,6 @@ use crate::measure::outcome::Amplification;
 use crate::measure::outcome::EffectCounts;
 use crate::measure::record::Reason;
 use crate::measure::record::Series;
-use crate::measure::record::Verdicts;
 use crate::measure::timeline::Timeline;
 use crate::measure::timeline::Totals;
 
@@ -89,20 +88,6 @@ pub(super) fn wasted_share(series: &Series, zero: usize) -> Option<f64> {
         (wasted + u128::from(window.wasted_ns), busy + u128::from(window.busy_ns))
     });
     (busy > 0).then(|| (wasted as f64 / busy as f64).min(1.0))
-}
-
-/// The verdicts of all populations together.
-pub(super) fn all_verdicts(populations: &[Verdicts]) -> Verdicts {
-    populations.iter().fold(Verdicts::default(), |mut sum, verdicts| {
-        sum.born += verdicts.born;
-        sum.ok += verdicts.ok;
-        sum.late += verdicts.late;
-        sum.open += verdicts.open;
-        for (sum, count) in sum.failed.iter_mut().zip(verdicts.failed) {
-            *sum += count;
-        }
-        sum
-    })
 }
 
 #[cfg(test)]

@@ -142,6 +142,7 @@ pub(crate) fn calm(model: &Model, replication: u32) -> RunRecord {
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
     }
 }
 

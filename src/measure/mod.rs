@@ -1,5 +1,6 @@
 //! Listens to one run, leaves one record.
 
+pub mod answers;
 mod baseline;
 mod counts;
 pub mod deferred;

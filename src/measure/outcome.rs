@@ -131,6 +131,11 @@ pub struct RunOutcome {
     pub wasted_share: Option<f64>,
     /// Verdicts of all populations together.
     pub verdicts: Verdicts,
+    /// Verdicts, one entry per population.
+    pub populations: Vec<Verdicts>,
+    /// What the run answers to the scenario's expectations, one entry for each; `None` where it
+    /// has nothing to say. Empty in control runs.
+    pub answers: Vec<Option<f64>>,
     /// Events of the run.
     pub events: u64,
     /// Fingerprint of the run.

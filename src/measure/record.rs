@@ -187,6 +187,43 @@ pub struct Verdicts {
     pub failed: [u64; Cause::ALL.len()],
 }
 
+impl std::iter::Sum for Verdicts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, verdicts| {
+            sum.born += verdicts.born;
+            sum.ok += verdicts.ok;
+            sum.late += verdicts.late;
+            sum.open += verdicts.open;
+            for (sum, count) in sum.failed.iter_mut().zip(verdicts.failed) {
+                *sum += count;
+            }
+            sum
+        })
+    }
+}
+
+/// Birth to verdict of the requests of one population, born at or after time 0, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Latencies {
+    /// Of requests answered in time.
+    pub ok: Histogram,
+    /// Of requests that failed or came late (shed ones not included).
+    pub failed: Histogram,
+}
+
+impl Latencies {
+    /// Those of the failed, or those of the others.
+    pub const fn of(&self, failed: bool) -> &Histogram {
+        if failed { &self.failed } else { &self.ok }
+    }
+
+    /// Adds every value of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.ok.merge(&other.ok);
+        self.failed.merge(&other.failed);
+    }
+}
+
 /// All that remains of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
@@ -210,4 +247,6 @@ pub struct RunRecord {
     pub latency_ok: Histogram,
     /// Birth to verdict of the others (shed ones not included).
     pub latency_failed: Histogram,
+    /// The same, one entry per population.
+    pub latencies: Vec<Latencies>,
 }

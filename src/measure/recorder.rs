@@ -14,6 +14,7 @@ use crate::engine::observe::ServiceLevel;
 use crate::engine::observe::Verdict;
 use crate::measure::deferred::DeferredCounts;
 use crate::measure::record::EdgeWindow;
+use crate::measure::record::Latencies;
 use crate::measure::record::PopulationWindow;
 use crate::measure::record::RunRecord;
 use crate::measure::record::Series;
@@ -21,7 +22,6 @@ use crate::measure::record::ServiceWindow;
 use crate::measure::record::Verdicts;
 use crate::policy::outcome::Class;
 use crate::scenario::model::Model;
-use crate::stats::histogram::Histogram;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -55,8 +55,7 @@ pub struct Recorder {
     verdicts: Vec<Verdicts>,
     deferred: Vec<DeferredCounts>,
     series: Series,
-    latency_ok: Histogram,
-    latency_failed: Histogram,
+    latencies: Vec<Latencies>,
 }
 
 impl Recorder {
@@ -87,8 +86,7 @@ impl Recorder {
                 edges: Vec::with_capacity(planned * edges),
                 backlog: Vec::with_capacity(planned),
             },
-            latency_ok: Histogram::default(),
-            latency_failed: Histogram::default(),
+            latencies: vec![Latencies::default(); populations],
         }
     }
 
@@ -99,6 +97,8 @@ impl Recorder {
                 self.verdicts[*population].open += 1;
             }
         }
+        let mut all = Latencies::default();
+        self.latencies.iter().for_each(|latencies| all.merge(latencies));
         RunRecord {
             replication,
             ending: report.ending,
@@ -108,8 +108,9 @@ impl Recorder {
             verdicts: self.verdicts,
             deferred: self.deferred,
             series: self.series,
-            latency_ok: self.latency_ok,
-            latency_failed: self.latency_failed,
+            latency_ok: all.ok,
+            latency_failed: all.failed,
+            latencies: self.latencies,
         }
     }
 
@@ -157,7 +158,8 @@ impl Observer for Recorder {
             Verdict::Late => verdicts.late += 1,
             Verdict::Failed(cause) => verdicts.failed[cause as usize] += 1,
         }
-        if ok { self.latency_ok.record(latency) } else { self.latency_failed.record(latency) }
+        let latencies = &mut self.latencies[population];
+        if ok { latencies.ok.record(latency) } else { latencies.failed.record(latency) }
     }
 
     #[inline]

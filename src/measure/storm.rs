@@ -132,7 +132,9 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
         goodput_ratio: parts.map(|part| counts::goodput_ratio(&timeline, part)),
         lost_share: counts::lost_share(series, watched),
         wasted_share: counts::wasted_share(series, timeline.zero),
-        verdicts: counts::all_verdicts(&record.verdicts),
+        verdicts: record.verdicts.iter().copied().sum(),
+        populations: record.verdicts.clone(),
+        answers: Vec::new(),
         events: record.events,
         fingerprint: record.fingerprint,
     }

@@ -273,6 +273,8 @@ fn outcome(
         lost_share: Some(if stuck { 0.98 } else { 0.03 }),
         wasted_share: Some(0.5),
         verdicts: Verdicts { born: 90_000, ok: 7_000, ..Verdicts::default() },
+        populations: Vec::new(),
+        answers: Vec::new(),
         events: 12_345_678,
         fingerprint: 0xfeed,
     }
@@ -348,6 +350,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         requests: Requests::default(),
         latency_ok_ms: LatencySummary::default(),
         latency_failed_ms: LatencySummary::default(),
+        populations: Vec::new(),
         events: 1_234_567_800,
         marks: Vec::new(),
     };
@@ -362,6 +365,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         series,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
     };
     let result = VariantResult {
         variant: index,
@@ -374,6 +378,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         band,
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
         planned: 100,
     };
     (result, summary)

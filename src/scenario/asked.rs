@@ -83,12 +83,8 @@ fn read(scenario: &Scenario, source: &Source<'_>, problems: &mut Problems) -> Op
     let node = tree::parse(source.text, problems)?;
     let written = file::read_expectations(&node, problems);
     let names: Vec<_> = scenario.variants.iter().map(|variant| &*variant.name).collect();
-    let services: Vec<Vec<_>> = scenario
-        .variants
-        .iter()
-        .map(|variant| variant.model.services.iter().map(|service| &*service.name).collect())
-        .collect();
-    validate::expectations(&written, &names, &services, source, problems).into_iter().next()
+    let models: Vec<_> = scenario.variants.iter().map(|variant| Some(&variant.model)).collect();
+    validate::expectations(&written, &names, &models, source, problems).into_iter().next()
 }
 
 #[cfg(test)]

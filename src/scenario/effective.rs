@@ -93,25 +93,12 @@ pub(crate) fn settings_that_differ(
 fn expectation(line: &Expectation, scenario: &Scenario) -> Node {
     let variant = &scenario.variants[line.variant];
     let mut entries = vec![entry("variant", text(&variant.name))];
-    let within = match line.measure {
-        ExpectedMeasure::RecoveredShare(within) => within,
-        ExpectedMeasure::RecoveredAfterActionShare(within) => Some(within),
-        ExpectedMeasure::PeakAmplification(id)
-        | ExpectedMeasure::WholeAmplification(id)
-        | ExpectedMeasure::DuplicateEffects(Some(id))
-        | ExpectedMeasure::Conflicts(Some(id))
-        | ExpectedMeasure::Mismatches(Some(id))
-        | ExpectedMeasure::Results(Some(id), _) => {
-            entries.push(entry("service", text(&variant.model.services[id].name)));
-            None
-        }
-        _ => None,
-    };
-    entries.extend(within.map(|span| entry("within", text(&span.to_string()))));
+    let scope = line.measure.scope(&variant.model).into_iter();
+    entries.extend(scope.map(|(key, value)| entry(key, text(&value))));
     // The words of an expectation begin with its key and end with its bound.
     let mut words = line.text.split_whitespace();
     let key = words.next().unwrap_or_default();
-    let bound = match (&line.measure, line.text.find(['<', '>'])) {
+    let bound = match (&line.measure, line.text.find(['<', '>', '='])) {
         (ExpectedMeasure::Finding(finding), _) => finding,
         (_, Some(at)) => &line.text[at..],
         (_, None) => "",

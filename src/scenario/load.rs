@@ -166,16 +166,10 @@ fn read(
     };
     let names: Vec<_> =
         std::iter::once(BASE).chain(changed.iter().map(|variant| variant.name)).collect();
-    let models = std::iter::once(base.as_ref().map(|(model, _)| model))
-        .chain(changed.iter().map(|variant| variant.model.as_ref()));
-    let services: Vec<Vec<&str>> = models
-        .map(|model| {
-            model.map_or(Vec::new(), |model| {
-                model.services.iter().map(|service| service.name.as_str()).collect()
-            })
-        })
+    let models: Vec<_> = std::iter::once(base.as_ref().map(|(model, _)| model))
+        .chain(changed.iter().map(|variant| variant.model.as_ref()))
         .collect();
-    let expect = validate::expectations(&written, &names, &services, source, problems);
+    let expect = validate::expectations(&written, &names, &models, source, problems);
     let (model, heading) = base?;
     let mut all = vec![Variant { name: BASE.into(), about: String::new(), model }];
     for variant in changed {

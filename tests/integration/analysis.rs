@@ -84,6 +84,7 @@ fn record(model: &Model, replication: u32, back: Option<usize>) -> RunRecord {
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
+        latencies: Vec::new(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The scenario language as its users meet it: a file in, a model or every problem out.
 
+mod asked;
 mod breakers;
 mod budgets;
 mod doubts;
@@ -11,6 +12,8 @@ mod inner;
 mod meaning;
 mod mistakes;
 mod queues;
+mod queues_doubts;
+mod queues_mistakes;
 mod strangers;
 mod writes;
 

@@ -41,7 +41,11 @@ pub(super) fn find(wanted: &Wanted, variant: &str, ran: &Ran<'_>) -> Result<Foun
         };
     };
     let asked = asked.map_err(|it| Unknown { problem: it.problem, help: it.help })?;
-    let judgement = judge(&asked.expectation, scenario, summary, ran.experiment);
+    // What is asked for stands among the expectations: runs keep nothing that nobody asks for.
+    let Some(index) = scenario.expect.iter().position(|it| *it == asked.expectation) else {
+        return Ok(Found::Nothing("nobody asked the runs for it".into()));
+    };
+    let judgement = judge(index, scenario, summary, ran.experiment);
     Ok(match (judgement.finding, asked.kind) {
         (Some(finding), _) => Found::Words(words::finding(finding).into()),
         (None, kind) => {

@@ -10,6 +10,7 @@ use crate::scenario::asked;
 use crate::scenario::asked::Asked;
 use crate::scenario::asked::Refused;
 use crate::scenario::diagnostic::Diagnostic;
+use crate::scenario::model::Expectation;
 use crate::scenario::model::Scenario;
 use crate::scenario::suggest;
 
@@ -209,12 +210,14 @@ impl Template {
     }
 
     /// What a placeholder asks for and a scenario does not have; `scenarios` are those of
-    /// [`Self::files`], in their order. What only runs can tell is not looked at.
+    /// [`Self::files`], in their order. What only runs can tell is not looked at. Returns what each of
+    /// them is to be asked.
     ///
     /// # Errors
     /// Every such placeholder, with its place.
-    pub fn check(&self, scenarios: &[&Scenario]) -> Result<(), Vec<Diagnostic>> {
+    pub fn check(&self, scenarios: &[&Scenario]) -> Result<Vec<Vec<Expectation>>, Vec<Diagnostic>> {
         let mut problems = Vec::new();
+        let mut all = vec![Vec::new(); scenarios.len()];
         let mut push = |place: &Range<usize>, problem: String, help| {
             let found = self.problem(place.clone(), problem, Some(help));
             if !problems.contains(&found) {
@@ -238,13 +241,17 @@ impl Template {
                     continue;
                 }
                 for wanted in piece.wanted() {
-                    if let Some(Err(refused)) = wanted.ask(scenario, variant) {
-                        push(&wanted.place, refused.problem, refused.help.unwrap_or_default());
+                    match wanted.ask(scenario, variant) {
+                        Some(Ok(asked)) => all[file].push(asked.expectation),
+                        Some(Err(refused)) => {
+                            push(&wanted.place, refused.problem, refused.help.unwrap_or_default());
+                        }
+                        None => {}
                     }
                 }
             }
         }
-        if problems.is_empty() { Ok(()) } else { Err(problems) }
+        if problems.is_empty() { Ok(all) } else { Err(problems) }
     }
 
     /// The variants of a file that the template speaks of, in the order of the scenario.

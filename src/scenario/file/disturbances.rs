@@ -212,8 +212,10 @@ fn read_set<'t>(node: &'t Node, problems: &mut Problems) -> Option<WrittenDeed<'
                 "this cannot be set during a run",
                 format!(
                     "paths begin with `policies.`, `services.` or `links.` and a name, or are \
-                     `clients.NAME` and {}; how many replicas there are and whom they call stays",
-                    names(&["policy", "deadline"])
+                     `clients.NAME` and {}, or `queues.NAME` and {}; how many replicas and processes \
+                     there are and whom they call stays",
+                    names(&["policy", "deadline"]),
+                    names(&["workers", "claim", "lease", "retry", "refused", "worker_errors"])
                 ),
             );
             return None;
@@ -233,6 +235,14 @@ fn may_change(path: &str) -> bool {
         ["links", "default", ..] => false,
         ["policies" | "links", _, rest @ ..] => !rest.is_empty(),
         ["services", _, first, ..] => !matches!(*first, "replicas" | "calls" | "holds_worker"),
+        // Processes and what is kept for destinations and counters are there from the start.
+        ["queues", _, "retry", setting, ..] => {
+            matches!(*setting, "max_attempts" | "max_elapsed" | "backoff" | "on" | "hint")
+        }
+        ["queues", _, setting, ..] => matches!(
+            *setting,
+            "workers" | "claim" | "lease" | "refused" | "worker_errors" | "requeue"
+        ),
         ["clients", _, last] => matches!(*last, "policy" | "deadline"),
         _ => false,
     }

@@ -17,6 +17,10 @@ use crate::scenario::scalar;
 use crate::scenario::scalar::Refusal;
 use crate::units::Duration;
 
+mod scope;
+
+use scope::WrittenScope;
+
 /// The findings by name.
 const FINDINGS: [(&str, &str); 5] = [
     ("overloaded", "overloaded"),
@@ -30,8 +34,7 @@ const FINDINGS: [(&str, &str); 5] = [
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct WrittenExpectation {
     pub(in crate::scenario) variant: Option<Spanned<String>>,
-    pub(in crate::scenario) service: Option<Spanned<String>>,
-    pub(in crate::scenario) within: Option<Spanned<Duration>>,
+    pub(in crate::scenario) scope: WrittenScope,
     pub(in crate::scenario) measure: WrittenMeasure,
     pub(in crate::scenario) comparison: Comparison,
     /// Key and condition.
@@ -56,7 +59,32 @@ pub(in crate::scenario) enum WrittenMeasure {
     Conflicts,
     Mismatches,
     Results(ExpectedResults),
+    Attempts,
+    MostAttempts,
+    Effects,
+    OkShare,
+    LateShare,
+    FailedShare,
+    UnansweredShare,
+    Latency,
+    Rejected,
     Finding(String),
+}
+
+impl WrittenMeasure {
+    /// Is its interval a point where all runs agree? A share of runs, and what is known of all
+    /// recovery times from some, always keeps a width.
+    const fn may_be_exact(&self) -> bool {
+        !matches!(
+            self,
+            Self::StuckShare
+                | Self::RecoveredShare
+                | Self::RecoveredAfterActionShare
+                | Self::ControlHealthyShare
+                | Self::RecoveryMedian
+                | Self::RecoveryRestrictedMean
+        )
+    }
 }
 
 /// What kind of number stands behind the comparison sign.
@@ -80,7 +108,7 @@ pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str>
     MEASURES.iter().map(|(name, ..)| *name)
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 25] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 34] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -106,6 +134,15 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 25] = [
     ("mislabelled_share", WrittenMeasure::Results(ExpectedResults::MislabelledShare), Kind::Share),
     ("false_running_mean", WrittenMeasure::Results(ExpectedResults::FalseRunningMean), Kind::Span),
     ("false_running_max", WrittenMeasure::Results(ExpectedResults::FalseRunningMax), Kind::Span),
+    ("attempts", WrittenMeasure::Attempts, Kind::Number),
+    ("most_attempts", WrittenMeasure::MostAttempts, Kind::Number),
+    ("effects", WrittenMeasure::Effects, Kind::Number),
+    ("ok_share", WrittenMeasure::OkShare, Kind::Share),
+    ("late_share", WrittenMeasure::LateShare, Kind::Share),
+    ("failed_share", WrittenMeasure::FailedShare, Kind::Share),
+    ("unanswered_share", WrittenMeasure::UnansweredShare, Kind::Share),
+    ("latency", WrittenMeasure::Latency, Kind::Span),
+    ("rejected", WrittenMeasure::Rejected, Kind::Number),
 ];
 
 /// Reads the list; a line with several measures is several expectations.
@@ -129,40 +166,47 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Vec<Wri
 fn read_line(node: &Node, all: &mut Vec<WrittenExpectation>, problems: &mut Problems) {
     let Some(mut fields) = Fields::open(node, "an expectation", problems) else { return };
     let variant = fields.get("variant", problems, reference);
-    let service = fields.get("service", problems, reference);
-    let within = fields.get("within", problems, reader::positive_span);
+    let scope = WrittenScope::read(&mut fields, problems);
     let before = all.len();
-    let mut named = false;
+    let mut named = Vec::new();
     let mut add = |measure, comparison, text, place| {
-        let (variant, service) = (variant.clone(), service.clone());
-        all.push(WrittenExpectation { variant, service, within, measure, comparison, text, place });
+        let (variant, scope) = (variant.clone(), scope.clone());
+        all.push(WrittenExpectation { variant, scope, measure, comparison, text, place });
     };
     for (key, measure, kind) in MEASURES {
         let Some(node) = fields.take(key) else { continue };
-        named = true;
-        if let Some((comparison, written)) = condition(node, kind, problems) {
-            add(measure, comparison, format!("{key} {written}"), node.place);
+        for (comparison, written) in conditions(node, &measure, kind, problems) {
+            add(measure.clone(), comparison, format!("{key} {written}"), node.place);
         }
+        named.push(measure);
     }
     if let Some(node) = fields.take("finding") {
-        named = true;
-        if let Some(finding) = reader::word(&FINDINGS)(node, problems) {
-            let measure = WrittenMeasure::Finding(finding.into());
-            add(measure, Comparison::Is, format!("finding is {finding}"), node.place);
+        let found = reader::word(&FINDINGS)(node, problems);
+        let measure = WrittenMeasure::Finding(found.unwrap_or_default().into());
+        if let Some(finding) = found {
+            add(measure.clone(), Comparison::Is, format!("finding is {finding}"), node.place);
         }
+        named.push(measure);
     }
-    if !named && all.len() == before {
+    if named.is_empty() && all.len() == before {
         problems.push_with(
             fields.head(),
             "this expects nothing",
             "name a measure and a bound, as `stuck_share: \">= 95%\"`",
         );
+    } else {
+        scope.complain_of_idle(&named, problems);
     }
     fields.close(problems);
 }
 
-/// `>= 95%`, `<= 30s`, `>= 10`.
-fn condition(node: &Node, kind: Kind, problems: &mut Problems) -> Option<(Comparison, String)> {
+/// `>= 95%`, `<= 30s`, `== 64`, or two of them with a comma between.
+fn conditions(
+    node: &Node,
+    measure: &WrittenMeasure,
+    kind: Kind,
+    problems: &mut Problems,
+) -> Vec<(Comparison, String)> {
     let example = match kind {
         Kind::Share => "write `\">= 95%\"` or `\"<= 5%\"`",
         Kind::Span => "write `\"<= 30s\"` or `\">= 30s\"`",
@@ -174,33 +218,45 @@ fn condition(node: &Node, kind: Kind, problems: &mut Problems) -> Option<(Compar
             format!("a bound is wanted here, not {}", node.kind()),
             example,
         );
-        return None;
+        return Vec::new();
     };
-    let written = text.trim();
-    let (at_least, bound) = if let Some(bound) = written.strip_prefix(">=") {
-        (true, bound.trim())
-    } else if let Some(bound) = written.strip_prefix("<=") {
-        (false, bound.trim())
-    } else {
-        let problem = format!("{}: a bound begins with `>=` or `<=`", quoted(text));
-        problems.push_with(node.place, problem, example);
-        return None;
-    };
-    let parsed: Result<f64, Refusal> = match kind {
-        Kind::Share => scalar::share(bound).map(|share| share.get()),
-        Kind::Span => scalar::duration(bound).map(Duration::as_secs_f64),
-        Kind::Number => scalar::real(bound),
-    };
-    match parsed {
-        Ok(bound) => {
-            let comparison =
-                if at_least { Comparison::AtLeast(bound) } else { Comparison::AtMost(bound) };
-            Some((comparison, written.to_owned()))
-        }
-        Err(refusal) => {
-            let problem = format!("{}: {}", quoted(text), refusal.problem);
-            problems.push_with(node.place, problem, refusal.help);
-            None
+    let mut all = Vec::new();
+    for written in text.splitn(MOST_BOUNDS, ',').map(str::trim) {
+        match condition(written, kind) {
+            Ok(Comparison::Equals(_)) if !measure.may_be_exact() => problems.push_with(
+                node.place,
+                format!("{}: the interval of this measure is never a point", quoted(written)),
+                example,
+            ),
+            Ok(comparison) => all.push((comparison, written.to_owned())),
+            Err(None) => {
+                let problem =
+                    format!("{}: a bound begins with `>=`, `<=` or `==`", quoted(written));
+                problems.push_with(node.place, problem, example);
+            }
+            Err(Some(refusal)) => {
+                let problem = format!("{}: {}", quoted(written), refusal.problem);
+                problems.push_with(node.place, problem, refusal.help);
+            }
         }
     }
+    all
+}
+
+/// Bounds on one measure: from below and from above.
+const MOST_BOUNDS: usize = 2;
+
+/// One bound; no refusal: it does not begin as bounds do.
+fn condition(written: &str, kind: Kind) -> Result<Comparison, Option<Refusal>> {
+    const SIGNS: [(&str, fn(f64) -> Comparison); 3] =
+        [(">=", Comparison::AtLeast), ("<=", Comparison::AtMost), ("==", Comparison::Equals)];
+    let found =
+        SIGNS.iter().find_map(|(sign, of)| written.strip_prefix(sign).map(|rest| (rest, of)));
+    let (bound, of) = found.ok_or(None)?;
+    let parsed = match kind {
+        Kind::Share => scalar::share(bound.trim()).map(|share| share.get()),
+        Kind::Span => scalar::duration(bound.trim()).map(Duration::as_secs_f64),
+        Kind::Number => scalar::real(bound.trim()),
+    };
+    parsed.map(of).map_err(Some)
 }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::scenario::model::Model;
+use crate::scenario::model::Question;
 use crate::scenario::model::ServiceId;
 use crate::units::Duration;
 
@@ -54,6 +56,27 @@ pub enum ExpectedMeasure {
     Results(Option<ServiceId>, ExpectedResults),
     /// The finding, by name.
     Finding(String),
+    /// The mean over the runs of what each of them answers.
+    PerRun(Question),
+}
+
+impl ExpectedMeasure {
+    /// The keys that say more closely what is measured, and their values, as written in a scenario.
+    pub fn scope(&self, model: &Model) -> Vec<(&'static str, String)> {
+        let within = |span: &Duration| ("within", span.to_string());
+        let service = |id: &ServiceId| ("service", model.services[*id].name.clone());
+        match self {
+            Self::RecoveredShare(span) => span.iter().map(within).collect(),
+            Self::RecoveredAfterActionShare(span) => vec![within(span)],
+            Self::PeakAmplification(id) | Self::WholeAmplification(id) => vec![service(id)],
+            Self::DuplicateEffects(id)
+            | Self::Conflicts(id)
+            | Self::Mismatches(id)
+            | Self::Results(id, _) => id.iter().map(service).collect(),
+            Self::PerRun(question) => question.scope(model),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// What an expectation says of deferred results, per run.
@@ -102,6 +125,8 @@ pub enum Comparison {
     AtLeast(f64),
     /// At most.
     AtMost(f64),
+    /// Equal in every run, to a billionth.
+    Equals(f64),
     /// The name given is the name found.
     Is,
 }

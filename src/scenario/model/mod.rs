@@ -9,6 +9,7 @@ mod deferred;
 mod disturbances;
 mod effects;
 mod expectations;
+mod questions;
 mod queues;
 mod run;
 mod services;
@@ -42,6 +43,10 @@ pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
 pub use expectations::ExpectedResults;
 pub use expectations::Phase;
+pub use questions::AskedVerdict;
+pub use questions::CAUSES;
+pub use questions::Question;
+pub use questions::Statistic;
 pub use queues::Claim;
 pub use queues::ClaimOrder;
 pub use queues::Counter;
@@ -167,6 +172,12 @@ impl Model {
     pub fn healthy_rate(&self, population: PopulationId) -> f64 {
         let until = self.trigger_span().map_or(self.run.horizon, |(start, _)| start);
         self.populations[population].mean_rate(self.run.warm_up, until)
+    }
+
+    /// How many processes call for a population: its instances, or those that work on its queue.
+    pub fn processes_of(&self, population: PopulationId) -> u32 {
+        let it = &self.populations[population];
+        it.queue.map_or(it.size, |queue| self.queues[queue].processes)
     }
 
     /// Does any call have an effect at the service?

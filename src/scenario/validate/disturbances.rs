@@ -298,6 +298,7 @@ fn names_something(change: &Entry, names: &Names<'_>, problems: &mut Problems) -
         "clients" => &names.clients,
         "services" => &names.services,
         "policies" => &names.policies,
+        "queues" => &names.queues,
         _ => return true, // The ends of a link are looked up with the other links.
     };
     if index.get(name).is_none() {

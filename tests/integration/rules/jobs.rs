@@ -103,12 +103,15 @@ fn over(diary: &Diary) -> Vec<&str> {
 #[test]
 fn r14_a_job_is_claimed_at_the_next_look() {
     let diary = diary(&one(FOUR));
-    assert_eq!(diary.lines(&["queue"]), [
-        "5ms queue stored",
-        "10ms queue claimed due 5ms",
-        "110ms queue executed 1",
-        "110ms queue over done executions 1",
-    ]);
+    assert_eq!(
+        diary.lines(&["queue"]),
+        [
+            "5ms queue stored",
+            "10ms queue claimed due 5ms",
+            "110ms queue executed 1",
+            "110ms queue over done executions 1",
+        ]
+    );
     assert_eq!(diary.lines(&["ended"]), ["110ms mail ended ok after 105ms"]);
 }
 
@@ -240,12 +243,7 @@ fn r17_a_row_of_permanent_failures_suspends_a_destination() {
         let mut model = jobs("{ constant: 1/s }", PLAIN, FOUR, RECEIVERS);
         model.populations[0].size = 1;
         model.queues[0].destinations = Destinations {
-            suspend: Some(Suspend {
-                on: ClassSet::PERMANENT,
-                at: 3,
-                lasts,
-                jobs: jobs_meanwhile,
-            }),
+            suspend: Some(Suspend { on: ClassSet::PERMANENT, at: 3, lasts, jobs: jobs_meanwhile }),
             ..Destinations::default()
         };
         diary(&failing(model, 100_000, Class::Gone))

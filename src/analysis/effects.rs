@@ -23,6 +23,8 @@ pub struct EffectsSummary {
     pub replays: Estimate,
     /// Attempts that met their own key in progress.
     pub conflicts: Estimate,
+    /// Attempts whose key was known with another body.
+    pub mismatches: Estimate,
 }
 
 /// Effects of writes: of all services together, and of each that is written to.
@@ -67,6 +69,7 @@ pub fn effects_summary(
         duplicated_share: Estimate::mean(&shares, 0.0, 1.0),
         replays: mean(|counts| counts.replays),
         conflicts: mean(|counts| counts.conflicts),
+        mismatches: mean(|counts| counts.mismatches),
     }
 }
 

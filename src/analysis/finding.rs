@@ -58,6 +58,8 @@ pub struct Evidence {
     pub controls: u32,
     /// Control runs that are healthy.
     pub healthy: u32,
+    /// Control runs with requests in the span that gives the baseline.
+    pub compared: u32,
     /// Is there a trigger? Without one the runs are their own controls.
     pub triggered: bool,
     /// Simulated time after the last trigger.
@@ -74,6 +76,10 @@ impl Evidence {
         };
         if self.controls == 0 {
             return (Finding::Inconclusive, "no control run has finished".into());
+        }
+        if self.triggered && self.compared == 0 {
+            let because = "no request is made before the trigger: nothing says what healthy is";
+            return (Finding::Inconclusive, because.into());
         }
         if 100 * u64::from(self.healthy) < HEALTHY_CONTROLS * u64::from(self.controls) {
             return (Finding::Overloaded, self.overloaded());
@@ -159,6 +165,7 @@ mod tests {
         recovering: 0,
         controls: 20,
         healthy: 20,
+        compared: 20,
         triggered: true,
         watched: Duration::from_secs(2_400),
         horizon: Ok(()),
@@ -196,6 +203,16 @@ mod tests {
             Evidence { healthy: 0, horizon: short, ..STORM }.finding().0,
             Finding::Overloaded
         );
+    }
+
+    #[test]
+    fn without_requests_before_the_trigger_there_is_nothing_to_compare() {
+        let none = Evidence { healthy: 0, compared: 0, ..STORM };
+        let (finding, because) = none.finding();
+        assert_eq!(finding, Finding::Inconclusive);
+        assert!(because.contains("no request is made before the trigger"), "{because}");
+        let calm = Evidence { triggered: false, stuck: 0, ..none };
+        assert_eq!(calm.finding().0, Finding::Overloaded);
     }
 
     #[test]

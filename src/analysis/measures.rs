@@ -1,8 +1,10 @@
 //! From the runs of one variant to its measures.
 
+use crate::analysis::deferred::deferred;
 use crate::analysis::effects::writes;
 use crate::analysis::estimate::rounded;
 use crate::analysis::finding::Evidence;
+use crate::analysis::jobs::queues;
 use crate::analysis::marks::marks;
 use crate::analysis::recovery::Since;
 use crate::analysis::recovery::recovery_time;
@@ -66,10 +68,12 @@ pub(super) fn variant_summary(
         lost_share: share_mean(runs, |run| run.lost_share),
         wasted_share: share_mean(runs, |run| run.wasted_share),
         writes: writes(model, runs),
+        deferred: deferred(model, runs),
         requests: requests(runs, |run| Some(run.verdicts)),
         latency_ok_ms: latency(&result.latency_ok),
         latency_failed_ms: latency(&result.latency_failed),
         populations: populations(model, result),
+        queues: queues(model, result),
         events: runs.iter().map(|run| run.events).sum(),
         versus_base: None,
         marks: marks(variant, result, experiment, &recovery_time_s),
@@ -92,6 +96,7 @@ pub(super) fn evidence(variant: &Variant, result: &VariantResult) -> Evidence {
         recovering: count(runs, |run| run.class == RunClass::Recovering),
         controls: controls.len() as u32,
         healthy: count(controls, |run| run.healthy),
+        compared: count(controls, |run| run.baseline_ratio.is_some()),
         triggered: span.is_some(),
         watched: model.run.horizon.saturating_sub(span.unwrap_or_default().1),
         horizon: horizon_rule(model),

@@ -20,6 +20,7 @@ use crate::analysis::summary::Estimate;
 use crate::analysis::summary::Finding;
 use crate::analysis::summary::Summary;
 use crate::analysis::summary::VariantSummary;
+use crate::check::deferred;
 use crate::experiment::result::Experiment;
 use crate::experiment::result::VariantResult;
 use crate::measure::horizon::HorizonTooShort;
@@ -68,28 +69,36 @@ pub struct Judgement {
 
 /// Judges every expectation of a scenario, in the order of the file.
 pub fn check(scenario: &Scenario, summary: &Summary, experiment: &Experiment) -> Vec<Judgement> {
-    let judged = |(index, expectation): (usize, &Expectation)| {
-        let variant = &scenario.variants[expectation.variant];
-        let result = experiment.results.iter().find(|run| run.variant == expectation.variant);
-        let measured = match (result, summary.variant(&variant.name)) {
-            (Some(result), Some(summary)) => {
-                let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
-                runs.judgeable(index, expectation).if_complete(result)
-            }
-            _ if experiment.interrupted => Measured::nothing("interrupted before its first run"),
-            _ => Measured::nothing("the variant was not run"),
-        };
-        Judgement {
-            variant: variant.name.clone(),
-            line: expectation.line,
-            text: expectation.text.clone(),
-            decision: measured.decide(expectation),
-            because: measured.because(expectation),
-            measured: measured.estimate,
-            finding: measured.finding,
+    (0..scenario.expect.len()).map(|index| judge(index, scenario, summary, experiment)).collect()
+}
+
+/// Judges the expectation of that number.
+pub fn judge(
+    index: usize,
+    scenario: &Scenario,
+    summary: &Summary,
+    experiment: &Experiment,
+) -> Judgement {
+    let expectation = &scenario.expect[index];
+    let variant = &scenario.variants[expectation.variant];
+    let result = experiment.results.iter().find(|run| run.variant == expectation.variant);
+    let measured = match (result, summary.variant(&variant.name)) {
+        (Some(result), Some(summary)) => {
+            let runs = Runs { model: &variant.model, result, summary, seed: experiment.seed };
+            runs.judgeable(index, expectation).if_complete(result)
         }
+        _ if experiment.interrupted => Measured::nothing("interrupted before its first run"),
+        _ => Measured::nothing("the variant was not run"),
     };
-    scenario.expect.iter().enumerate().map(judged).collect()
+    Judgement {
+        variant: variant.name.clone(),
+        line: expectation.line,
+        text: expectation.text.clone(),
+        decision: measured.decide(expectation),
+        because: measured.because(expectation),
+        measured: measured.estimate,
+        finding: measured.finding,
+    }
 }
 
 /// What an expectation is held against.
@@ -245,6 +254,16 @@ impl Runs<'_> {
             }
             ExpectedMeasure::Conflicts(service) => {
                 self.of_writes(*service, |found| found.conflicts)
+            }
+            ExpectedMeasure::Mismatches(service) => {
+                self.of_writes(*service, |found| found.mismatches)
+            }
+            ExpectedMeasure::Results(service, which) => {
+                let name = service.map(|id| self.model.services[id].name.as_str());
+                match deferred::measured(summary.deferred.as_ref(), name, *which) {
+                    Ok(found) => Measured::of(found),
+                    Err(lacking) => Measured::nothing(lacking),
+                }
             }
             ExpectedMeasure::PerRun(question) => self.mean_of_answers(index, question),
             ExpectedMeasure::Finding(_) => {

@@ -70,6 +70,8 @@ pub(super) enum Command {
     Presets(PresetsArguments),
     /// Say what changes between two policies: presets, or policies of scenarios.
     Diff(DiffArguments),
+    /// Fill templates with numbers and charts from runs: pages that are never older than them.
+    Page(PageArguments),
 }
 
 /// Settings of the runs.
@@ -232,4 +234,29 @@ pub(super) struct DiffArguments {
     /// Print the difference as JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// Arguments of `page`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n  \
+    stormlab page scenarios/mission/contradictions.page.md --out docs\n  \
+    stormlab page scenarios/mission/contradictions.page.md --out docs --check\n\n\
+    A template is named NAME.page.md and becomes NAME.md. In it, {{ FILE VARIANT MEASURE }} is a \
+    number as `expect` would judge it; docs/mission/README.md has the other forms.")]
+pub(super) struct PageArguments {
+    /// The templates, each NAME.page.md.
+    #[arg(required = true)]
+    pub(super) templates: Vec<PathBuf>,
+    /// Folder for the pages and their charts.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// Write nothing; compare what is there with what the runs say.
+    #[arg(long)]
+    pub(super) check: bool,
+    /// Threads; results do not depend on them. Default: one for each core.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = threads)]
+    pub(super) threads: Option<usize>,
+    /// Say nothing but what goes wrong.
+    #[arg(long, short)]
+    pub(super) quiet: bool,
 }

@@ -12,6 +12,7 @@ mod explain;
 mod interrupt;
 mod limits;
 mod named;
+mod page;
 mod presets;
 mod progress;
 mod run;
@@ -95,6 +96,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Explain(explain) => explain::explain(explain, &mut console),
         Command::Presets(presets) => presets::presets(presets, &mut console),
         Command::Diff(diff) => diff::diff(diff, &mut console),
+        Command::Page(page) => page::page(page, &mut console),
     };
     let exit = result.unwrap_or_else(|error| {
         console.note(&error.to_string());

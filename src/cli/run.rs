@@ -136,7 +136,7 @@ fn command(arguments: &RunArguments) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=@%+".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

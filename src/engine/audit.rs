@@ -69,6 +69,9 @@ pub(super) struct Left {
     pub(super) ledgers: [(&'static str, u64, u64); 2],
     /// What the queues of jobs say.
     pub(super) jobs: Vec<(&'static str, u64, u64)>,
+    /// Deferred results that wait to be read: by what was written and what has ended, and by the
+    /// attempts.
+    pub(super) results: [u64; 2],
     pub(super) services: Vec<ServiceLeft>,
     pub(super) calendar: Counts,
     pub(super) pending: u64,
@@ -122,6 +125,11 @@ impl Audit {
         }
         law("places in bulkheads", int(left.bulkheads[0]), int(left.places[0]))?;
         law("calls in a bulkhead's line", int(left.bulkheads[1]), int(left.places[1]))?;
+        law(
+            "results written = read to the end + overwritten + unread + waiting",
+            int(left.results[0]),
+            int(left.results[1]),
+        )?;
         let counts = left.calendar;
         law(
             "events scheduled = taken + beyond the end + pending",

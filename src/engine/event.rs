@@ -53,11 +53,13 @@ pub(super) enum Kind {
     LeaseEnds,
     /// The rate of a destination allows another execution (slot: destination).
     RateAllows,
+    /// A caller is told of its result, or looks for it (slot: attempt).
+    ReadDue,
 }
 
 impl Kind {
     #[cfg(test)]
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Birth,
         Self::UserWakes,
         Self::AttemptArrives,
@@ -72,12 +74,13 @@ impl Kind {
         Self::ProcessLooks,
         Self::LeaseEnds,
         Self::RateAllows,
+        Self::ReadDue,
     ];
 
     /// The class that decides between events of one instant, from 0.
     pub(super) const fn class(self) -> u8 {
         match self {
-            Self::WorkEnds | Self::ReplyArrives => 0,
+            Self::WorkEnds | Self::ReplyArrives | Self::ReadDue => 0,
             Self::AttemptTimesOut
             | Self::CallTimesOut
             | Self::CancelArrives
@@ -148,6 +151,7 @@ impl Event {
             11 => Kind::ProcessLooks,
             12 => Kind::LeaseEnds,
             13 => Kind::RateAllows,
+            14 => Kind::ReadDue,
             _ => unreachable!(), // Retries are common: they go through the one jump of the match.
         }
     }

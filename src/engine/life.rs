@@ -6,7 +6,7 @@
 //! `life/ejecting.rs`), the way of an outcome back outwards in `life/settling.rs`, the wait for the
 //! next try in `life/retrying.rs`, policies inside policies and attempts side by side in
 //! `life/nesting.rs`; the answering side in `life/answering.rs` and, for what ends
-//! there unanswered, `life/losing.rs`; disturbances and what people do are in `life/control.rs`. The
+//! there unanswered, `life/losing.rs`; results that come later in `life/deferring.rs`; disturbances and what people do are in `life/control.rs`. The
 //! rules R1 to R13 of the model are marked where they are decided.
 
 mod answering;
@@ -19,6 +19,7 @@ mod bulkheads;
 mod claiming;
 mod closing;
 mod control;
+mod deferring;
 mod effects;
 mod ejecting;
 mod executing;
@@ -48,6 +49,7 @@ use crate::engine::jobs::Jobs;
 use crate::engine::life::attempt::Attempt;
 use crate::engine::life::backing_off::BackingOff;
 use crate::engine::life::bulkheads::Place;
+use crate::engine::life::deferring::Deferring;
 use crate::engine::life::effects::Effects;
 use crate::engine::limits::Watch;
 use crate::engine::observe::EdgeLevel;
@@ -121,6 +123,7 @@ pub(super) struct Life<'p, O> {
     has_patience: bool,
     effects: Effects,
     pub(super) jobs: Jobs,
+    deferring: Deferring,
     servers: Vec<Server<'p>>,
     arrivals: Vec<Option<Arrivals>>,
     born: Vec<u32>,
@@ -180,6 +183,7 @@ impl<'p, O: Observer> Life<'p, O> {
             has_patience: plans.iter().any(Plan::has_patience),
             effects: Effects::new(plans),
             jobs: Jobs::new(model),
+            deferring: Deferring::new(plans),
             servers: model.services.iter().map(Server::new).collect(),
             arrivals: Vec::new(),
             born: vec![0; model.populations.len()],
@@ -328,6 +332,10 @@ impl<'p, O: Observer> Life<'p, O> {
                 self.note(event);
                 self.let_in_by_rate(slot);
             }
+            Kind::ReadDue if self.is_read_due(slot, sequence) => {
+                self.note(event);
+                self.read_due(slot, sequence);
+            }
             _ => return,
         }
         if !self.called.is_empty() {
@@ -371,6 +379,7 @@ impl<'p, O: Observer> Life<'p, O> {
             + self.asked.capacity() * 4
             + self.effects.bytes()
             + self.jobs.bytes()
+            + self.deferring.bytes()
             + self.servers.iter().map(Server::bytes).sum::<usize>()
             + self.states.iter().map(Strategies::bytes).sum::<usize>()
     }

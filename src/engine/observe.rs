@@ -3,6 +3,11 @@
 //! The engine decides, observers only count; none of them can change a run. Calls are resolved at
 //! compile time, and what an observer leaves out costs nothing.
 
+mod deferral;
+
+pub use deferral::Deferral;
+pub use deferral::WaitEnd;
+
 use serde::Serialize;
 
 use crate::policy::outcome::Class;
@@ -352,6 +357,9 @@ pub trait Observer {
     /// An attempt meets its own key in progress.
     #[inline(always)]
     fn conflicted(&mut self, now: SimTime, service: usize) {}
+    /// An attempt comes with a key that is known with another body.
+    #[inline(always)]
+    fn mismatched(&mut self, now: SimTime, service: usize) {}
     /// An attempt ends inside a service without an answer of the handler.
     #[inline(always)]
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {}
@@ -385,6 +393,9 @@ pub trait Observer {
     /// A window ends; levels of the queues of jobs, told before `window_ends`.
     #[inline(always)]
     fn queues_at_window_end(&mut self, now: SimTime, queues: &[QueueLevel]) {}
+    /// Something happens to a deferred result of a service.
+    #[inline(always)]
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {}
     /// A window ends.
     #[inline(always)]
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {}

@@ -37,6 +37,7 @@ use crate::policy::stack::TimeoutScope;
 use crate::policy::throttle::ThrottleConfig;
 use crate::random::Distribution;
 use crate::scenario::model::Deed;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Edge;
 use crate::scenario::model::Model;
 use crate::units::Duration;
@@ -90,6 +91,8 @@ pub(super) struct EdgePlan {
     pub(super) timeout_rule: TimeoutRule,
     pub(super) breaker: Option<Shared<BreakerConfig>>,
     pub(super) bulkhead: Option<Shared<BulkheadConfig>>,
+    /// The attempts are submits, whose results come later.
+    pub(super) deferred: Option<Box<Deferred>>,
     /// Which replicas are left out; only where attempts are sent.
     pub(super) ejection: Option<Shared<EjectionConfig>>,
     /// How deep it stands inside others: 0 for the outermost.
@@ -285,6 +288,7 @@ impl EdgePlan {
                 };
                 layout.ejections.place(it, whose, site)
             }),
+            deferred: edge.deferred.clone().map(Box::new),
             depth,
             inside,
             hedge,

@@ -7,6 +7,9 @@ use crate::lint::load::ServiceLoad;
 use crate::lint::longest;
 use crate::lint::meant::as_meant;
 use crate::lint::meant_hedge::hedge_in_words;
+use crate::lint::queues;
+use crate::lint::queues::QueueCase;
+use crate::lint::remarks;
 use crate::lint::schedule;
 use crate::lint::shares;
 use crate::lint::shares::Instances;
@@ -40,8 +43,14 @@ pub struct Explanation<'s> {
     /// Each call that has an effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<WriteCase>,
+    /// Each queue of jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueCase>,
     /// Each policy's waits and state.
     pub policies: Vec<PolicyCase>,
+    /// What experience advises against.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// What a policy comes to.
@@ -82,7 +91,9 @@ pub fn explanation<'s>(scenario: &'s Scenario, variant: &str) -> Option<Explanat
         services: load::loads(model),
         calls: worst_case::edge_cases(model),
         writes: writes::write_cases(model),
+        queues: queues::queue_cases(model),
         policies: (0..model.policies.len()).map(|policy| policy_case(model, policy)).collect(),
+        remarks: remarks::remarks(model),
     })
 }
 
@@ -107,7 +118,7 @@ fn policy_case(model: &Model, id: PolicyId) -> PolicyCase {
 }
 
 /// What a schedule alone does not say of waits.
-fn in_words(retry: &Retry) -> Option<String> {
+pub(super) fn in_words(retry: &Retry) -> Option<String> {
     let hint = retry.hint.listens().then(|| retry.hint.to_string());
     let waits =
         (!retry.backoff.is_simple() || hint.is_some()).then(|| retry.backoff.to_string())?;

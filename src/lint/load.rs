@@ -15,7 +15,9 @@ use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::attempts_per_call;
 use crate::lint::worst_case::attempts_per_request;
 use crate::lint::worst_case::callers_first;
+use crate::lint::worst_case::executions;
 use crate::lint::worst_case::patience_with;
+use crate::scenario::model::Caller;
 use crate::scenario::model::EdgeId;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
@@ -86,8 +88,13 @@ pub struct Holding {
 /// The load of every service.
 pub(super) fn loads(model: &Model) -> Vec<ServiceLoad> {
     let once = rates(model, |_, _| 1.0);
-    let all = rates(model, |edge, _| attempts_per_call(model.policy_of(edge)).as_f64());
-    let paid = rates(model, |edge, calls| within_budget(model, edge, calls));
+    let jobs = |edge: EdgeId| match model.edges[edge].caller {
+        Caller::Population(id) => executions(model, id).as_f64(),
+        Caller::Service(_) => 1.0,
+    };
+    let all =
+        rates(model, |edge, _| jobs(edge) * attempts_per_call(model.policy_of(edge)).as_f64());
+    let paid = rates(model, |edge, calls| jobs(edge) * within_budget(model, edge, calls));
     let per_request: Vec<_> =
         (0..model.populations.len()).map(|i| attempts_per_request(model, i)).collect();
     let busy = worker_times(model);

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use crate::lint::meant_deferred;
 use crate::lint::meant_disturbance;
 use crate::lint::meant_effect;
 use crate::lint::meant_policy::policy;
@@ -23,7 +24,6 @@ use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::Limits;
 use crate::scenario::model::Model;
 use crate::scenario::model::OpenArrivals;
-use crate::scenario::model::Operation;
 use crate::scenario::model::Process;
 use crate::scenario::model::QueueOrder;
 use crate::scenario::model::Scenario;
@@ -189,10 +189,7 @@ fn clients(out: &mut Lines, model: &Model) {
         if let Some(deadline) = it.deadline {
             out.put(2, "deadline", deadline);
         }
-        let operation = model.edges[it.calls].operation;
-        if operation.writes() {
-            out.put(2, "operation", meant_effect::operation(operation));
-        }
+        meant_deferred::of_client(out, &model.edges[it.calls]);
         if let Some(queue) = it.queue {
             out.put(2, "queue", name(&model.queues[queue].name));
         }
@@ -298,14 +295,9 @@ fn service(out: &mut Lines, model: &Model, it: &Service) {
     for id in &it.calls {
         let edge = &model.edges[*id];
         let (to, policy) = (&model.services[edge.target].name, &model.policies[edge.policy].name);
-        let operation = match edge.operation {
-            Operation::Read => String::new(),
-            write @ Operation::Write(_) => {
-                format!(", operation: {}", meant_effect::operation(write))
-            }
-        };
         let said = meant_effect::answers(&edge.answers);
-        out.raw(3, &format!("- {{ to: {}, policy: {}{operation}{said} }}", name(to), name(policy)));
+        let (to, policy, more) = (name(to), name(policy), meant_deferred::of_handler(edge));
+        out.raw(3, &format!("- {{ to: {to}, policy: {policy}{more}{said} }}"));
     }
     if let Some(idempotency) = &it.idempotency {
         meant_effect::idempotency(out, idempotency);

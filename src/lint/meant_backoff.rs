@@ -140,6 +140,7 @@ pub(super) fn hint(it: &HintConfig) -> String {
         HintRule::Ignore => return "ignore".to_owned(),
         HintRule::Override => ("override", None),
         HintRule::Larger => ("larger", Some("of: wait".to_owned())),
+        HintRule::LargerDrawnTwice => ("larger", Some("drawn: twice".to_owned())),
         HintRule::LargerWindow => ("larger", Some("of: window".to_owned())),
         HintRule::Clamp(more) => ("clamp", Some(format!("at_most: {more}"))),
         HintRule::Scaled(share) => ("scaled", Some(format!("share: {share}"))),

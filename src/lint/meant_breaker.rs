@@ -15,10 +15,11 @@ use crate::policy::breaker::config::Places;
 use crate::policy::breaker::config::Rate;
 use crate::policy::breaker::config::Trip;
 use crate::policy::breaker::config::Turns;
-use crate::policy::breaker::config::Uncounted;
 use crate::policy::breaker::config::WindowKind;
 use crate::policy::breaker::opening::OpenGrowth;
 use crate::policy::breaker::opening::OpenJitter;
+use crate::policy::breaker::release::Cancelled;
+use crate::policy::breaker::release::Uncounted;
 use crate::policy::stack::Scoped;
 use crate::scenario::defaults;
 use crate::units::Duration;
@@ -51,8 +52,19 @@ pub(super) fn breaker_settings(out: &mut Lines, depth: usize, config: &BreakerCo
         Uncounted::Success => "success",
         Uncounted::Nothing => "nothing",
         Uncounted::Closes => "closes",
+        Uncounted::Leak => "leak",
+        Uncounted::ReleaseAsSuccess => "release_as_success",
     };
     out.put_or(depth, "uncounted", (config.uncounted, PLAIN.uncounted), uncounted);
+    let cancelled = match config.cancelled {
+        Cancelled::Release => "release",
+        Cancelled::Success => "success",
+        Cancelled::Leak => "leak",
+        Cancelled::ReleaseAsSuccess => "release_as_success",
+    };
+    out.put_or(depth, "cancelled", (config.cancelled, PLAIN.cancelled), cancelled);
+    let guarded = config.release_guarded;
+    out.put_or(depth, "release_guarded", (guarded, PLAIN.release_guarded), guarded);
     let late = match config.late_results {
         LateResults::Ignore => "ignore",
         LateResults::Count => "count",

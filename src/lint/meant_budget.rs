@@ -125,6 +125,7 @@ fn token_bucket(out: &mut Lines, it: &BudgetConfig) {
     let filled_by = match credit {
         Credit::Success => "success",
         Credit::Answered => "answered",
+        Credit::Ended => "ended",
     };
     out.put_or(5, "credit", (credit, Credit::Success), filled_by);
     let when = match asked {

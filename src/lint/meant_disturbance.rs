@@ -27,6 +27,9 @@ pub(super) fn triggers(out: &mut Lines, model: &Model) {
             Effect::LoseReplies { service, share } => {
                 (of(service), format!("{{ lose_replies: {share} }}"))
             }
+            Effect::OtherBodies { service, share } => {
+                (of(service), format!("{{ other_bodies: {share} }}"))
+            }
             Effect::Stop { queue, processes, how } => (
                 format!("queue: {}", name(&model.queues[queue].name)),
                 format!("{{ {}: {processes} }}", how.name()),

@@ -80,7 +80,7 @@ pub(super) fn count_instances(model: &Model, policy: &Policy, per: Scope) -> u64
     let under = |id: PolicyId| model.policies[id].nested().any(|it| it.name == policy.name);
     for edge in model.edges.iter().filter(|edge| under(edge.policy)) {
         let (group, processes) = match edge.caller {
-            Caller::Population(i) => ((false, i), model.populations[i].size),
+            Caller::Population(i) => ((false, i), model.processes_of(i)),
             Caller::Service(i) => ((true, i), model.services[i].replicas),
         };
         let (group, processes) = match per.caller {

@@ -8,8 +8,10 @@ use crate::lint::explain::PolicyCase;
 use crate::lint::load::Holding;
 use crate::lint::load::LoadClass;
 use crate::lint::load::ServiceLoad;
+use crate::lint::text_queue;
 use crate::lint::worst_case::Attempts;
 use crate::lint::worst_case::EdgeCase;
+use crate::lint::worst_case::WaitRow;
 use crate::lint::writes::WriteCase;
 use crate::units::Duration;
 
@@ -30,9 +32,21 @@ pub(super) fn text(found: &Explanation<'_>) -> String {
     for case in &found.writes {
         line(&mut out, &write(case));
     }
+    if !found.queues.is_empty() {
+        heading(&mut out, "Queues of jobs");
+    }
+    for case in &found.queues {
+        text_queue::queue(&mut out, case);
+    }
     heading(&mut out, "Policies");
     for case in &found.policies {
         policy(&mut out, case);
+    }
+    if !found.remarks.is_empty() {
+        heading(&mut out, "Advised against");
+    }
+    for remark in &found.remarks {
+        line(&mut out, remark);
     }
     out
 }
@@ -44,7 +58,7 @@ fn heading(out: &mut String, title: &str) {
 }
 
 /// Everything below the model is a comment, so that the whole can be kept as a scenario.
-fn line(out: &mut String, text: &str) {
+pub(super) fn line(out: &mut String, text: &str) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", format!("# {text}").trim_end());
 }
@@ -254,15 +268,7 @@ fn policy(out: &mut String, case: &PolicyCase) {
         line(out, &format!("  Waits: {words}."));
     }
     if !case.schedule.is_empty() {
-        line(out, "  retry    window  smallest   largest      mean");
-        for row in &case.schedule {
-            let spans = [row.window, row.smallest, row.largest, row.mean].map(rounded);
-            let columns: String = spans.iter().map(|span| format!("{span:>10}")).collect();
-            line(out, &format!("  {:>5}{columns}", row.retry));
-        }
-        if case.goes_on {
-            line(out, "      …");
-        }
+        schedule(out, &case.schedule, case.goes_on);
         let listed = Attempts::AtMost(case.schedule.len() as u64 + 1);
         let waits = match case.goes_on || case.attempts_per_call == listed {
             true => "All waits of one call",
@@ -290,8 +296,21 @@ fn policy(out: &mut String, case: &PolicyCase) {
     }
 }
 
+/// The waits before retries, a row for each.
+pub(super) fn schedule(out: &mut String, rows: &[WaitRow], goes_on: bool) {
+    line(out, "  retry    window  smallest   largest      mean");
+    for row in rows {
+        let spans = [row.window, row.smallest, row.largest, row.mean].map(rounded);
+        let columns: String = spans.iter().map(|span| format!("{span:>10}")).collect();
+        line(out, &format!("  {:>5}{columns}", row.retry));
+    }
+    if goes_on {
+        line(out, "      …");
+    }
+}
+
 /// A number with three significant digits, whole from 100 on.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let decimals = if value >= 100.0 || value.fract() == 0.0 {
         0
     } else if value >= 10.0 {
@@ -307,7 +326,7 @@ fn percent(load: Option<f64>) -> String {
 }
 
 /// A span to the nearest thousandth of its size, for reading.
-fn rounded(span: Duration) -> String {
+pub(super) fn rounded(span: Duration) -> String {
     if span == Duration::MAX {
         return span.to_string();
     }

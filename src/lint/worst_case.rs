@@ -9,6 +9,7 @@ use serde::Serializer;
 
 use crate::lint::longest::LongestCall;
 use crate::lint::longest::longest_calls;
+use crate::lint::queues;
 use crate::policy::backoff::Backoff;
 use crate::policy::composition::AttemptTree;
 use crate::policy::stack::Policy;
@@ -118,7 +119,8 @@ pub(super) fn callers_first(model: &Model) -> Vec<ServiceId> {
 pub fn attempts_per_request(model: &Model, population: PopulationId) -> Vec<Attempts> {
     let mut at = vec![Attempts::AtMost(0); model.services.len()];
     let first = model.populations[population].calls;
-    at[model.edges[first].target] = attempts_per_call(model.policy_of(first));
+    let each = attempts_per_call(model.policy_of(first));
+    at[model.edges[first].target] = executions(model, population).times(each);
     for service in callers_first(model) {
         for edge in &model.services[service].calls {
             let made = at[service].times(attempts_per_call(model.policy_of(*edge)));
@@ -127,6 +129,13 @@ pub fn attempts_per_request(model: &Model, population: PopulationId) -> Vec<Atte
         }
     }
     at
+}
+
+/// How often the request of a population makes its call: once, or as a job as often as its queue
+/// has it executed.
+pub(super) fn executions(model: &Model, population: PopulationId) -> Attempts {
+    let queue = model.populations[population].queue.map(|queue| &model.queues[queue]);
+    queue.map_or(Attempts::AtMost(1), queues::executions)
 }
 
 /// What a call can come to, against the patience of those who wait for it.

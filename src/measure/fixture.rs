@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::measure::deferred::DeferredCounts;
 use crate::measure::record::Ending;
 use crate::measure::record::PopulationWindow;
 use crate::measure::record::RunRecord;
@@ -84,6 +85,7 @@ pub(crate) fn model() -> Model {
             link: Link { latency: Distribution::constant(Duration::ZERO), loss: Share::ZERO },
             operation: Operation::Read,
             answers: Vec::new(),
+            deferred: None,
         }],
         policies: vec![
             Policy::plain("thrice")
@@ -113,6 +115,7 @@ pub(crate) fn calm(model: &Model, replication: u32) -> RunRecord {
         fingerprint: u64::from(replication),
         peak_attempts: 5,
         verdicts: vec![Verdicts { born, ok: born, ..Verdicts::default() }],
+        deferred: vec![DeferredCounts::default(); model.services.len()],
         series: Series {
             window: model.run.window,
             warm_up_windows,
@@ -135,11 +138,13 @@ pub(crate) fn calm(model: &Model, replication: u32) -> RunRecord {
                 windows
             ],
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![2; windows],
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
         latencies: Vec::new(),
+        jobs: Vec::new(),
     }
 }
 

@@ -3,9 +3,11 @@
 pub mod answers;
 mod baseline;
 mod counts;
+pub mod deferred;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod horizon;
+pub mod jobs;
 pub mod outcome;
 pub mod record;
 pub mod recorder;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::measure::deferred::DeferredCounts;
+use crate::measure::jobs::JobCounts;
 use crate::measure::record::Ending;
 use crate::measure::record::Reason;
 use crate::measure::record::Verdicts;
@@ -47,6 +49,8 @@ pub struct EffectCounts {
     pub replays: u64,
     /// Attempts that met their own key in progress.
     pub conflicts: u64,
+    /// Attempts whose key was known with another body.
+    pub mismatches: u64,
 }
 
 impl EffectCounts {
@@ -65,6 +69,7 @@ impl std::iter::Sum for EffectCounts {
             duplicated: sum.duplicated + other.duplicated,
             replays: sum.replays + other.replays,
             conflicts: sum.conflicts + other.conflicts,
+            mismatches: sum.mismatches + other.mismatches,
         })
     }
 }
@@ -116,6 +121,8 @@ pub struct RunOutcome {
     pub amplification: Vec<Amplification>,
     /// Per service.
     pub effects: Vec<EffectCounts>,
+    /// Deferred results, per service.
+    pub deferred: Vec<DeferredCounts>,
     /// `ok` verdicts ÷ births not shed, before the first trigger, during, after the last.
     pub goodput_ratio: [Option<f64>; 3],
     /// Of the requests born since the first trigger began and not shed: the share that failed or
@@ -127,6 +134,8 @@ pub struct RunOutcome {
     pub verdicts: Verdicts,
     /// Verdicts, one entry per population.
     pub populations: Vec<Verdicts>,
+    /// What became of jobs, one entry per queue of them.
+    pub jobs: Vec<JobCounts>,
     /// What the run answers to the scenario's expectations, one entry for each; `None` where it
     /// has nothing to say. Empty in control runs.
     pub answers: Vec<Option<f64>>,

@@ -6,11 +6,17 @@ use crate::engine;
 use crate::engine::RunError;
 use crate::engine::RunReport;
 use crate::engine::observe::Cause;
+use crate::engine::observe::Deferral;
 use crate::engine::observe::EdgeLevel;
+use crate::engine::observe::JobEnd;
 use crate::engine::observe::Observer;
+use crate::engine::observe::QueueLevel;
 use crate::engine::observe::Reason;
+use crate::engine::observe::Return;
 use crate::engine::observe::ServiceLevel;
 use crate::engine::observe::Verdict;
+use crate::measure::deferred::DeferredCounts;
+use crate::measure::jobs::JobRecorder;
 use crate::measure::record::EdgeWindow;
 use crate::measure::record::Latencies;
 use crate::measure::record::PopulationWindow;
@@ -51,8 +57,10 @@ pub struct Recorder {
     reached: Vec<[u32; Reason::COUNT]>,
     edges: Vec<EdgeWindow>,
     verdicts: Vec<Verdicts>,
+    deferred: Vec<DeferredCounts>,
     series: Series,
     latencies: Vec<Latencies>,
+    jobs: Vec<JobRecorder>,
 }
 
 impl Recorder {
@@ -62,8 +70,8 @@ impl Recorder {
         let warm_up_windows = model.run.warm_up.as_nanos() / window.as_nanos();
         let windows = warm_up_windows + model.run.horizon.as_nanos() / window.as_nanos();
         let planned = windows as usize;
-        let (populations, services, edges) =
-            (model.populations.len(), model.services.len(), model.edges.len());
+        let (populations, services, edges, queues) =
+            (model.populations.len(), model.services.len(), model.edges.len(), model.queues.len());
         Self {
             start: SimTime::ZERO + model.run.warm_up,
             window_ns: window.as_nanos(),
@@ -73,6 +81,7 @@ impl Recorder {
             reached: vec![[0; Reason::COUNT]; services],
             edges: vec![EdgeWindow::default(); edges],
             verdicts: vec![Verdicts::default(); populations],
+            deferred: vec![DeferredCounts::default(); services],
             series: Series {
                 window,
                 warm_up_windows: warm_up_windows as usize,
@@ -80,9 +89,11 @@ impl Recorder {
                 populations: Vec::with_capacity(planned * populations),
                 services: Vec::with_capacity(planned * services),
                 edges: Vec::with_capacity(planned * edges),
+                queues: Vec::with_capacity(planned * queues),
                 backlog: Vec::with_capacity(planned),
             },
             latencies: vec![Latencies::default(); populations],
+            jobs: vec![JobRecorder::new(SimTime::ZERO + model.run.warm_up); queues],
         }
     }
 
@@ -102,10 +113,12 @@ impl Recorder {
             fingerprint: report.fingerprint,
             peak_attempts: report.peak_attempts,
             verdicts: self.verdicts,
+            deferred: self.deferred,
             series: self.series,
             latency_ok: all.ok,
             latency_failed: all.failed,
             latencies: self.latencies,
+            jobs: self.jobs.into_iter().map(|queue| queue.record).collect(),
         }
     }
 
@@ -226,6 +239,11 @@ impl Observer for Recorder {
     }
 
     #[inline]
+    fn mismatched(&mut self, _now: SimTime, service: usize) {
+        self.services[service].mismatches += 1;
+    }
+
+    #[inline]
     fn removed(&mut self, _now: SimTime, service: usize, _arrived_at: SimTime) {
         self.services[service].removed += 1;
     }
@@ -233,6 +251,53 @@ impl Observer for Recorder {
     #[inline]
     fn crashed(&mut self, _now: SimTime, service: usize) {
         self.services[service].crashes += 1;
+    }
+
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
+        if now >= self.start {
+            self.deferred[service].count(what);
+        }
+    }
+
+    #[inline]
+    fn enqueued(&mut self, now: SimTime, queue: usize, _population: usize) {
+        self.jobs[queue].enqueued(now);
+    }
+
+    #[inline]
+    fn claimed(&mut self, now: SimTime, queue: usize, due_at: SimTime) {
+        self.jobs[queue].claimed(now, due_at);
+    }
+
+    #[inline]
+    fn executed(&mut self, now: SimTime, queue: usize, _nth: u32) {
+        self.jobs[queue].executed(now);
+    }
+
+    #[inline]
+    fn returned(&mut self, now: SimTime, queue: usize, why: Return, _due_at: SimTime) {
+        self.jobs[queue].returned(now, why);
+    }
+
+    #[inline]
+    fn job_ended(&mut self, now: SimTime, end: &JobEnd) {
+        self.jobs[end.queue].ended(now, end);
+    }
+
+    #[inline]
+    fn reopened(&mut self, now: SimTime, queue: usize, put_back: bool) {
+        self.jobs[queue].reopened(now, put_back);
+    }
+
+    #[inline]
+    fn suspended(&mut self, now: SimTime, queue: usize, is: bool) {
+        self.jobs[queue].suspended(now, is);
+    }
+
+    fn queues_at_window_end(&mut self, now: SimTime, queues: &[QueueLevel]) {
+        let ended =
+            self.jobs.iter_mut().zip(queues).map(|(jobs, level)| jobs.window_ends(now, level));
+        self.series.queues.extend(ended);
     }
 
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {

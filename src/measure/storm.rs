@@ -128,11 +128,13 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
         effects: (0..model.services.len())
             .map(|service| counts::effects(series, service, timeline.zero))
             .collect(),
+        deferred: record.deferred.clone(),
         goodput_ratio: parts.map(|part| counts::goodput_ratio(&timeline, part)),
         lost_share: counts::lost_share(series, watched),
         wasted_share: counts::wasted_share(series, timeline.zero),
         verdicts: record.verdicts.iter().copied().sum(),
         populations: record.verdicts.clone(),
+        jobs: record.jobs.iter().map(|queue| queue.counts).collect(),
         answers: Vec::new(),
         events: record.events,
         fingerprint: record.fingerprint,

@@ -4,7 +4,8 @@
 //! admitted before the last change of state decide the new one: permits carry the epoch they were
 //! granted in, and the settings say what a late result is worth. And a probe that never reports
 //! blocks the breaker for ever: every permit must be settled, with [`Settled::Ignored`] if nothing
-//! was learned, and a probe settled so gives its place back.
+//! was learned, and a probe settled so gives its place back, unless the settings are to show what
+//! happens otherwise ([`release`]).
 //!
 //! Nothing is scheduled. Whatever a breaker does of its own accord (half-open by a timer, a
 //! half-open state that has lasted too long, Hystrix's snapshots) is caught up with at the next
@@ -24,6 +25,7 @@ mod half_open;
 mod memory;
 pub mod opening;
 pub mod outlier;
+pub mod release;
 mod timers;
 mod window;
 
@@ -35,13 +37,10 @@ pub use config::LateResults;
 pub use config::Trip;
 
 use crate::policy::breaker::config::Forgets;
-use crate::policy::breaker::config::Places;
-use crate::policy::breaker::config::Uncounted;
 use crate::policy::breaker::memory::Memory;
 use crate::policy::breaker::opening::OpenGrowth;
 use crate::policy::breaker::opening::OpenJitter;
 use crate::policy::breaker::opening::open_time;
-use crate::policy::outcome::Class;
 use crate::units::Draw;
 use crate::units::Duration;
 use crate::units::SimTime;
@@ -74,10 +73,14 @@ pub enum Settled {
     Failure,
     /// A failure that opens the breaker at once.
     Fatal,
-    /// An outcome that only a probe learns from: [`Uncounted::Closes`].
+    /// An outcome that only a probe learns from: [`release::Uncounted::Closes`].
     Unhandled,
-    /// Nothing was learned: it never ran, or was cancelled.
+    /// Nothing was learned: it never ran, or was cancelled. A probe gives its place back.
     Ignored,
+    /// Nothing was learned, and nobody gives the place back: [`release`].
+    Leaked,
+    /// Half-open becomes closed, and nothing was learned otherwise: [`release`].
+    Released,
 }
 
 /// What the breaker hears, and how long it took.
@@ -109,31 +112,6 @@ impl Permit {
     /// Was it granted to a probe?
     pub const fn is_probe(self) -> bool {
         self.probe
-    }
-}
-
-impl BreakerConfig {
-    /// What an outcome (`None`: a success) tells the breaker.
-    ///
-    /// A local failure that is not counted says nothing about the callee, which never saw it.
-    #[inline]
-    pub const fn judge(&self, failure: Option<Class>) -> Settled {
-        let Some(class) = failure else { return Settled::Success };
-        if self.ignores.contains(class) {
-            Settled::Ignored
-        } else if self.trips_at_once.contains(class) {
-            Settled::Fatal
-        } else if self.counts.contains(class) {
-            Settled::Failure
-        } else if class.is_local() {
-            Settled::Ignored
-        } else {
-            match self.uncounted {
-                Uncounted::Success => Settled::Success,
-                Uncounted::Nothing => Settled::Ignored,
-                Uncounted::Closes => Settled::Unhandled,
-            }
-        }
     }
 }
 
@@ -236,25 +214,23 @@ impl Breaker {
         self.pass_time(config, now, draw);
         let late = permit.epoch != self.epoch;
         let settled = report.settled;
-        if let State::HalfOpen { out, .. } = &mut self.state
-            && !late
-            && (config.half_open.places == Places::AtOnce || settled == Settled::Ignored)
-        {
-            *out -= 1; // A probe is back, whatever it brings.
-        }
+        self.give_back(config, permit, settled); // A probe is back, whatever it brings.
         let dropped = match config.late_results {
             LateResults::Ignore => late,
             LateResults::Overrule => late && permit.probe, // A lost lease is lost.
             LateResults::Count | LateResults::Record => false,
         };
-        if settled == Settled::Ignored || dropped {
-            return;
-        }
-        if settled == Settled::Unhandled {
-            if permit.probe && matches!(self.state, State::HalfOpen { .. }) {
-                self.close(config, now, false);
+        match settled {
+            Settled::Ignored | Settled::Leaked => return,
+            Settled::Released => return self.release(config, permit, now, dropped),
+            _ if dropped => return,
+            Settled::Unhandled => {
+                if permit.probe && matches!(self.state, State::HalfOpen { .. }) {
+                    self.close(config, now, false);
+                }
+                return;
             }
-            return;
+            Settled::Success | Settled::Failure | Settled::Fatal => {}
         }
         let fatal = settled == Settled::Fatal;
         let outcome = Outcome { failed: fatal || settled == Settled::Failure, took: report.took };

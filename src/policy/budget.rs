@@ -276,6 +276,13 @@ impl Budget {
         self.attempt_over(config, now, tab);
     }
 
+    /// A call ends without an outcome while it has an attempt under way.
+    pub fn attempt_cut(&mut self, config: &BudgetConfig) {
+        if let State::Purse(purse) = &mut self.0 {
+            purse.cut(config);
+        }
+    }
+
     /// What is left, in the unit of its kind: thousandths of a token of a bucket or a purse, tokens
     /// of a quota or a window, whole tokens of a rate; else what is in use: retries under way, the
     /// count of a counter. As of the last question.

@@ -158,7 +158,7 @@ impl Pool {
         }
     }
 
-    /// Nobody waits for what was sent to a replica: nothing was learned.
+    /// Nobody waits for what was sent to a replica: nothing was learned, unless its breaker says so.
     pub fn forget(
         &mut self,
         config: &EjectionConfig,
@@ -167,7 +167,7 @@ impl Pool {
         draw: &impl Fn(u32, u32) -> Draw,
     ) {
         if let EjectionKind::Breaker(breaker) = &config.kind {
-            self.settle(breaker, chosen, now, Settled::Ignored, draw);
+            self.settle(breaker, chosen, now, breaker.judge_cancelled(), draw);
         }
     }
 

@@ -6,7 +6,7 @@
 //! back in step, so a share of the word may be laid on top of it: never earlier than asked.
 //!
 //! Invariant: "do not retry" is obeyed by whoever listens at all, and a wait that overrides is
-//! never shorter than the word, but for a cap that cuts it.
+//! never shorter than the word, but for a cap that cuts it and for a fault that draws twice.
 //! Source: RFC 9110 §10.2.3 (Retry-After); gRPC proposal A6 (push-back); each rule names the
 //! libraries that have it.
 
@@ -45,6 +45,10 @@ pub enum HintRule {
     Override,
     /// The larger of the own wait and the hint (webhook producers).
     Larger,
+    /// A known fault: the own wait is drawn to be compared with the hint, and where it is not the
+    /// shorter one it is drawn again to be waited, so that the wait may end before the hint (code of
+    /// the webhook chapter).
+    LargerDrawnTwice,
     /// The larger of the window and the hint, and jitter over it (axios-retry).
     LargerWindow,
     /// The hint, but at least the own wait and at most so much more than it (AWS from 2026: 5 s).
@@ -168,6 +172,16 @@ impl HintConfig {
         let wait = match self.rule {
             HintRule::Ignore | HintRule::Override => asked,
             HintRule::Larger => backoff.wait(retry, past, draw).max(asked),
+            HintRule::LargerDrawnTwice => {
+                let before = *past;
+                let compared = backoff.wait(retry, past, draw);
+                if asked > compared {
+                    asked
+                } else {
+                    *past = before;
+                    backoff.wait(retry, past, second(second(second(draw))))
+                }
+            }
             HintRule::LargerWindow => backoff.wait_at_least(asked, retry, past, draw),
             HintRule::Clamp(more) => {
                 let own = backoff.wait(retry, past, draw);
@@ -194,6 +208,9 @@ impl fmt::Display for HintConfig {
             HintRule::Ignore => return f.pad("hints are ignored"),
             HintRule::Override => "a hint overrides the wait".to_owned(),
             HintRule::Larger => "the larger of wait and hint".to_owned(),
+            HintRule::LargerDrawnTwice => {
+                "the larger of wait and hint, the wait drawn anew after it was compared".to_owned()
+            }
             HintRule::LargerWindow => "the larger of window and hint, jitter over it".to_owned(),
             HintRule::Clamp(more) => {
                 format!(

@@ -64,6 +64,7 @@ pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod composition;
+pub mod deferred;
 pub mod ejection;
 pub mod hedge;
 pub mod hint;

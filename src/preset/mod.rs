@@ -5,7 +5,7 @@
 //! source, and says in `not_yet` what of it is not simulated.
 
 /// The files, by their names, with their texts; presets are listed in this order.
-pub const FAMILIES: [(&str, &str); 13] = [
+pub const FAMILIES: [(&str, &str); 14] = [
     ("polly.yaml", include_str!("../../presets/polly.yaml")),
     ("dotnet-data.yaml", include_str!("../../presets/dotnet-data.yaml")),
     ("cockatiel.yaml", include_str!("../../presets/cockatiel.yaml")),
@@ -19,4 +19,5 @@ pub const FAMILIES: [(&str, &str); 13] = [
     ("queues.yaml", include_str!("../../presets/queues.yaml")),
     ("libraries.yaml", include_str!("../../presets/libraries.yaml")),
     ("systems.yaml", include_str!("../../presets/systems.yaml")),
+    ("mission.yaml", include_str!("../../presets/mission.yaml")),
 ];

@@ -82,6 +82,16 @@ pub enum Purpose {
     WorkerError = 22,
     /// Does the maker of a counter die before its time to live is set?
     CounterDies = 23,
+    /// Does a deferred reply keep the contract?
+    ReplyForm = 24,
+    /// Does a read of a deferred reply fail?
+    ReadError = 25,
+    /// The time of the word that a deferred reply is there.
+    Notification = 26,
+    /// Is this word lost?
+    NotificationLoss = 27,
+    /// Does a repetition come with another body than the first attempt under its key?
+    OtherBody = 30,
 }
 
 /// The keys of one run: everything random in it is a function of these and of what is asked.

@@ -14,6 +14,7 @@ pub use folder::Folder;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -149,6 +150,25 @@ fn hash(bytes: &[u8]) -> String {
 fn is_inside(path: &str) -> bool {
     !path.contains(['\\', ':'])
         && path.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+/// Puts files into a folder beside others, which may be anybody's: each is the old one or the new
+/// one, and nothing else there is touched.
+///
+/// # Errors
+/// What the system said; files before that one have been written.
+pub fn put(folder: &Path, outputs: &[Output]) -> Result<(), WriteError> {
+    std::fs::create_dir_all(folder).map_err(failed("create", folder))?;
+    for output in outputs {
+        let path = folder.join(&output.path);
+        let mut stage = tempfile::Builder::new();
+        #[cfg(unix)]
+        stage.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+        let mut file = stage.tempfile_in(folder).map_err(failed("write to", folder))?;
+        file.write_all(&output.bytes).map_err(failed("write", &path))?;
+        file.persist(&path).map_err(|error| failed("write", &path)(error.error))?;
+    }
+    Ok(())
 }
 
 /// A file name for any name: letters, digits, `.`, `_` and `-`. A name that had to change carries

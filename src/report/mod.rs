@@ -6,6 +6,7 @@
 pub mod charts;
 pub mod files;
 pub mod number;
+pub mod page;
 pub mod policies;
 pub mod tables;
 pub mod terminal;

@@ -17,6 +17,8 @@ use crate::report::files::Output;
 use crate::report::files::safe_name;
 use crate::report::words;
 
+mod deferred;
+mod queues;
 mod series;
 
 /// A table: names of the columns, then rows.
@@ -49,6 +51,10 @@ pub fn all(material: &Material<'_>) -> Result<Vec<Output>, ReportError> {
         let name = safe_name(view.name());
         outputs.push(Output::new(format!("series-{name}.csv"), series::series(&view).encoded()?));
         outputs.push(Output::new(format!("band-{name}.csv"), series::band(&view).encoded()?));
+        if !view.model().queues.is_empty() {
+            let table = queues::queues(&view).encoded()?;
+            outputs.push(Output::new(format!("queues-{name}.csv"), table));
+        }
     }
     Ok(outputs)
 }
@@ -110,12 +116,18 @@ fn runs(material: &Material<'_>) -> Table {
     }
     let written = written(material, &services);
     for name in &written {
-        let measures = columns("effects duplicate_effects replayed_attempts conflicting_attempts");
+        let measures = columns(
+            "effects duplicate_effects replayed_attempts conflicting_attempts mismatched_attempts",
+        );
         head.extend(measures.map(|measure| format!("{name}.{measure}")));
+    }
+    let deferring = deferred::deferring(material, &services);
+    for name in &deferring {
+        head.extend(deferred::OF_RUNS.map(|measure| format!("{name}.{measure}")));
     }
     head.extend(["events".into(), "fingerprint".into()]);
     let rows = material.views().flat_map(|view| {
-        let names = [&services, &written];
+        let names = [&services, &written, &deferring];
         view.result.runs.iter().map(move |run| run_row(&view, run, names))
     });
     Table { head, rows: rows.collect() }
@@ -124,7 +136,7 @@ fn runs(material: &Material<'_>) -> Table {
 fn run_row(
     view: &View<'_>,
     run: &RunOutcome,
-    [services, written]: [&Vec<String>; 2],
+    [services, written, deferring]: [&Vec<String>; 3],
 ) -> Vec<String> {
     let id_of = |name: &String| view.model().services.iter().position(|it| it.name == *name);
     let control = view.result.controls.iter().find(|twin| twin.replication == run.replication);
@@ -159,10 +171,14 @@ fn run_row(
     for name in written {
         row.extend(match id_of(name).and_then(|id| run.effects.get(id)) {
             Some(it) => {
-                [it.effects, it.duplicates, it.replays, it.conflicts].map(|count| count.to_string())
+                let counts = [it.effects, it.duplicates, it.replays, it.conflicts, it.mismatches];
+                counts.map(|count| count.to_string())
             }
             None => Default::default(),
         });
+    }
+    for name in deferring {
+        row.extend(deferred::of_run(id_of(name).and_then(|id| run.deferred.get(id))));
     }
     row.extend([run.events.to_string(), format!("{:016x}", run.fingerprint)]);
     row
@@ -207,9 +223,13 @@ fn comparison(material: &Material<'_>) -> Table {
     }
     let written = written(material, &services);
     for name in &written {
-        for measure in ["duplicate_effects", "duplicated_share", "conflicts"] {
+        for measure in ["duplicate_effects", "duplicated_share", "conflicts", "mismatches"] {
             measures.push(format!("{name}.{measure}"));
         }
+    }
+    let deferring = deferred::deferring(material, &services);
+    for name in &deferring {
+        measures.extend(deferred::OF_VARIANTS.map(|measure| format!("{name}.{measure}")));
     }
     for measure in &measures {
         head.extend([measure.clone(), format!("{measure}_low"), format!("{measure}_high")]);
@@ -239,9 +259,12 @@ fn comparison(material: &Material<'_>) -> Table {
         }
         for name in &written {
             let found = summary.writes.as_ref().and_then(|writes| writes.service(name));
-            estimates.extend(found.map_or([Estimate::default(); 3], |it| {
-                [it.duplicate_effects, it.duplicated_share, it.conflicts]
+            estimates.extend(found.map_or([Estimate::default(); 4], |it| {
+                [it.duplicate_effects, it.duplicated_share, it.conflicts, it.mismatches]
             }));
+        }
+        for name in &deferring {
+            estimates.extend(deferred::of_variant(summary.deferred.as_ref(), name));
         }
         let mut row = vec![
             view.name().to_owned(),

@@ -34,6 +34,9 @@ pub(super) fn trigger(model: &Model, trigger: &Trigger) -> String {
         Effect::LoseReplies { service: id, share } => {
             format!("{share} of the answers of {} are lost", service(*id))
         }
+        Effect::OtherBodies { service: id, share } => {
+            format!("{share} of the repetitions at {} have another body", service(*id))
+        }
         Effect::Restart(id) => format!("{} restarts", service(*id)),
         Effect::Stop { queue, processes, how } => {
             format!("{} of {processes} of {}", how.name(), model.queues[*queue].name)

@@ -5,6 +5,7 @@
 //! screen's width and stripped of control characters, so a hostile file cannot drive a terminal.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::Serialize;
 
@@ -177,6 +178,20 @@ pub struct Diagnostic {
     /// Where in the excerpt the marks start, and how many there are.
     #[serde(skip)]
     marks: (usize, usize),
+}
+
+impl Diagnostic {
+    /// An error in a text that is no scenario, at a range of its bytes.
+    pub fn error(
+        file: &str,
+        text: &str,
+        place: Range<usize>,
+        problem: impl Into<String>,
+        help: Option<String>,
+    ) -> Self {
+        let place = Place { start: place.start, end: place.end };
+        Source { file, text }.diagnostic(Problem { place, problem: problem.into(), help })
+    }
 }
 
 impl fmt::Display for Diagnostic {

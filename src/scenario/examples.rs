@@ -33,6 +33,15 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("a call", "as `{ to: SERVICE, policy: POLICY }`"),
     ("`answers`", "as `{ rate_limited: rejected, bulkhead_full: internal }`"),
     ("an operation", "as `read`, `write` or `{ write: { key: request } }`"),
+    ("`reply`", "as `{ deferred: { notification: { latency: 50ms }, poll: 30s } }`"),
+    (
+        "`deferred`",
+        "as `{ notification: { latency: 50ms, loss: 1% }, poll: 30s, read: destructive, consumer: \
+         naive }`",
+    ),
+    ("`notification`", "as `{ latency: 50ms, loss: 1% }`, or `{}` for a sure one at once"),
+    ("`read_errors`", "as `{ share: 1%, value: taken }`"),
+    ("`malformed`", "as `{ unreadable: 1%, unknown_status: 0.5% }`"),
     ("`write`", "as `{ key: request }`, or the bare word `write`"),
     ("`idempotency`", "as `{ kept_for: 24h, in_progress: { answer: rejected, lasts: 1min } }`"),
     ("`in_progress`", "as `{ answer: rejected, lasts: 1min }`"),

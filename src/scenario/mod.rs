@@ -4,6 +4,7 @@
 //! tree into the scenario as written; `validate` turns that into the scenario as meant, the
 //! `model`. Each step collects every problem it finds instead of stopping at the first.
 
+pub mod asked;
 pub mod defaults;
 pub mod diagnostic;
 pub(crate) mod effective;
@@ -21,8 +22,10 @@ mod tree;
 mod validate;
 
 pub(crate) use file::EXPLAINED;
+pub use file::MeasureKind;
 pub use load::LoadError;
 pub use load::load;
 pub use load::load_with_doubts;
 pub use load::parse;
 pub use load::parse_with_doubts;
+pub(crate) use reader::suggest;

@@ -25,7 +25,7 @@ pub(super) struct Spanned<T> {
 }
 
 /// Help for a name that is none of `known`.
-pub(super) fn suggest(wrong: &str, known: &[&str]) -> String {
+pub(crate) fn suggest(wrong: &str, known: &[&str]) -> String {
     const MOST_LISTED: usize = 24;
     let accepted = if known.len() <= MOST_LISTED {
         format!("accepted: {}", known.join(", "))

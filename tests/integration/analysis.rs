@@ -12,6 +12,7 @@ use stormlab::engine::RunError;
 use stormlab::experiment::Plan;
 use stormlab::experiment::Silent;
 use stormlab::experiment::replicate::run_with;
+use stormlab::measure::deferred::DeferredCounts;
 use stormlab::measure::record::Ending;
 use stormlab::measure::record::PopulationWindow;
 use stormlab::measure::record::RunRecord;
@@ -71,6 +72,7 @@ fn record(model: &Model, replication: u32, back: Option<usize>) -> RunRecord {
         fingerprint: u64::from(replication),
         peak_attempts: 1,
         verdicts: vec![Verdicts { born, ok: born, ..Verdicts::default() }],
+        deferred: vec![DeferredCounts::default(); model.services.len()],
         series: Series {
             window: model.run.window,
             warm_up_windows: 0,
@@ -78,11 +80,13 @@ fn record(model: &Model, replication: u32, back: Option<usize>) -> RunRecord {
             populations: (0..windows).map(window).collect(),
             services: vec![ServiceWindow { first: BORN, ..ServiceWindow::default() }; windows],
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![0; windows],
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
         latencies: Vec::new(),
+        jobs: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the documents say is true: scenarios in them are valid, commands exist, links lead somewhere.
 //!
 //! The first scenario of a document is whole; later ones show a part, which is laid over it: names
-//! are added to `clients`, `services`, `links` and `policies`, everything else is replaced.
+//! are added to `clients`, `queues`, `services`, `links` and `policies`, everything else is replaced.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::process::Command;
 use stormlab::scenario;
 
 /// Keys whose entries are names, to which a part of a scenario adds.
-const NAMED: [&str; 4] = ["clients", "services", "links", "policies"];
+const NAMED: [&str; 5] = ["clients", "queues", "services", "links", "policies"];
 
 /// Documents whose scenarios are parsed.
 const WITH_SCENARIOS: [&str; 2] = ["README.md", "docs/scenario-language.md"];
@@ -24,10 +24,12 @@ fn root() -> &'static Path {
 fn documents() -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(Into::into).into();
-    for entry in fs::read_dir(root().join("docs")).expect("documents") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            paths.push(path.strip_prefix(root()).expect("below the root").to_owned());
+    for folder in ["docs", "docs/mission"] {
+        for entry in fs::read_dir(root().join(folder)).expect("documents") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                paths.push(path.strip_prefix(root()).expect("below the root").to_owned());
+            }
         }
     }
     paths.sort();

@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicBool;
 use stormlab::engine;
 use stormlab::engine::RunReport;
 use stormlab::engine::observe::DeadLetter;
+use stormlab::engine::observe::Deferral;
 use stormlab::engine::observe::JobEnd;
 use stormlab::engine::observe::Observer;
 use stormlab::engine::observe::Reason;
 use stormlab::engine::observe::Return;
 use stormlab::engine::observe::Verdict;
+use stormlab::engine::observe::WaitEnd;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::simulate;
 use stormlab::policy::outcome::Class;
@@ -237,8 +239,34 @@ impl Observer for Diary {
         self.at_service(now, service, "conflict");
     }
 
+    fn mismatched(&mut self, now: SimTime, service: usize) {
+        self.at_service(now, service, "mismatch");
+    }
+
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
         self.at_service(now, service, format!("removed after {}", now.since(arrived_at)));
+    }
+
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
+        let what = match what {
+            Deferral::Written { malformed: false } => "written".to_owned(),
+            Deferral::Written { malformed: true } => "written malformed".to_owned(),
+            Deferral::Misread => "misread".to_owned(),
+            Deferral::Destroyed => "destroyed".to_owned(),
+            Deferral::Ended { why, idle } => {
+                let why = match why {
+                    WaitEnd::Done => "done",
+                    WaitEnd::Failed => "failed",
+                    WaitEnd::FalseSuccess => "false-success",
+                    WaitEnd::Overwritten => "overwritten",
+                    WaitEnd::RanOut => "ran-out",
+                    WaitEnd::Vanished => "vanished",
+                    WaitEnd::Unread => "unread",
+                };
+                format!("wait-ends {why} idle {idle}")
+            }
+        };
+        self.at_service(now, service, what);
     }
 
     fn crashed(&mut self, now: SimTime, service: usize) {

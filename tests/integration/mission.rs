@@ -1,3 +1,12 @@
-//! The five source systems as scenarios: what they say, event by event.
+//! The five systems of the mission: their scenarios, their figures, and the pages that show them.
+//!
+//! The ids in brackets are those of the rules and figures that the systems state.
 
+mod coverage;
+mod deferred;
+mod dotnet;
+mod figures;
 mod nest;
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod pages;
+mod probes;

@@ -2,6 +2,8 @@
 //! and moments and counts worked out by hand.
 
 mod answers;
+mod bodies;
+mod deferred;
 mod effects;
 mod ejection;
 mod field;

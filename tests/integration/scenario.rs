@@ -12,6 +12,8 @@ mod inner;
 mod meaning;
 mod mistakes;
 mod queues;
+mod queues_doubts;
+mod queues_mistakes;
 mod strangers;
 mod writes;
 

@@ -296,6 +296,9 @@ impl<'p, O: Observer> Life<'p, O> {
         } else {
             server.leave(now, replica);
         }
+        if self.deferring.on && self.is_deferred(&attempt) {
+            return self.write_result(slot, outcome);
+        }
         if !self.effects.losing.is_empty() && self.answer_is_lost(service, attempt.key) {
             return self.forget(slot);
         }
@@ -352,22 +355,6 @@ impl<'p, O: Observer> Life<'p, O> {
         let replica = u32::from(self.attempts[slot].replica);
         self.servers[service].free_worker(self.calendar.now(), replica);
         self.take_next(service, replica);
-    }
-
-    /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
-    /// caller that left: only a request at the other end of the chain counts.
-    pub(super) fn is_awaited(&self, slot: u32) -> bool {
-        let mut slot = slot;
-        loop {
-            let caller = self.attempts[slot].caller;
-            if is_gone(caller) {
-                return false;
-            }
-            match self.origin(self.calls[caller].parent).slot() {
-                Ok(_) => return true,
-                Err(attempt) => slot = attempt,
-            }
-        }
     }
 
     /// The service that an edge leads to.

@@ -45,6 +45,8 @@ pub(super) enum Stage {
     },
     /// On the way back; what the reply carries.
     Replying(Result<(), Class>),
+    /// It is over at the server, and its result is under its key: see `deferring.rs`.
+    Deferred,
     /// Its slot is free.
     Over,
 }

@@ -58,7 +58,9 @@ impl<O: Observer> Life<'_, O> {
     /// A call ends that holds a permit or waits behind a probe, without an outcome.
     pub(super) fn leave_breaker(&mut self, slot: u32) {
         if self.calls[slot].state.has(Flag::PERMIT) {
-            self.settle_permit(slot, Settled::Ignored);
+            let breaker = self.calls[slot].edge.breaker.as_ref();
+            let settled = breaker.map_or(Settled::Ignored, |it| it.config.judge_cancelled());
+            self.settle_permit(slot, settled);
         } else {
             // Its place in the line stays, and is passed over.
             self.memories[slot as usize].behind_probe = BehindProbe::No;

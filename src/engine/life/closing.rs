@@ -28,6 +28,7 @@ impl<O: Observer> Life<'_, O> {
                 .effects
                 .laws(self.requests.len() + self.attempts.len() + self.jobs.records.len()),
             jobs: self.jobs.laws(),
+            results: [self.deferring.still_waiting(), 0],
             ..Left::default()
         };
         left.places = self.places();
@@ -57,6 +58,7 @@ impl<O: Observer> Life<'_, O> {
                         left_there.waiting = left_there.waiting.wrapping_add(stay);
                     }
                 }
+                Stage::Deferred => left.results[1] += 1,
                 Stage::Removed | Stage::Replying(_) | Stage::Over => {}
             }
         }

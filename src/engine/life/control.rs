@@ -56,6 +56,9 @@ impl<O: Observer> Life<'_, O> {
                 self.servers[service].errors.push(struck);
             }
             Effect::LoseReplies { service, share } => self.effects.losing.push((service, share)),
+            Effect::OtherBodies { service, share } => {
+                self.effects.other_bodies.push((service, share));
+            }
             Effect::Workers { service, share } => {
                 self.servers[service].take_workers(share.get());
             }
@@ -90,6 +93,9 @@ impl<O: Observer> Life<'_, O> {
             }
             Effect::LoseReplies { service, share } => {
                 remove_one(&mut self.effects.losing, &(service, share));
+            }
+            Effect::OtherBodies { service, share } => {
+                remove_one(&mut self.effects.other_bodies, &(service, share));
             }
             Effect::Workers { service, share } => {
                 self.servers[service].give_workers_back(share.get());

@@ -45,6 +45,8 @@ pub(super) struct Effects {
     entries: usize,
     /// Triggers that lose answers of a service: which share of them.
     pub(super) losing: Vec<(usize, Share)>,
+    /// Triggers under which repetitions come with another body: at which service, which share.
+    pub(super) other_bodies: Vec<(usize, Share)>,
     audit: Counts,
 }
 
@@ -125,6 +127,8 @@ enum Course {
     Replayed(Result<(), Class>),
     /// Its key is in progress.
     Conflict(Class),
+    /// Its key is known with another body.
+    Mismatched,
     /// Its signature is too old.
     Stale(Class),
 }
@@ -266,7 +270,8 @@ impl<O: Observer> Life<'_, O> {
         (call, self.calls[call].parent)
     }
 
-    /// R8: a worker takes an attempt up. Is there anything to work on, or is its key known?
+    /// R8: a worker takes an attempt up. Is there anything to work on, or is its key known? Whether
+    /// the body is the same is asked first: it is in the table as soon as the key is.
     #[inline(never)]
     pub(super) fn is_new(&mut self, slot: u32, service: usize) -> bool {
         let now = self.calendar.now();
@@ -282,9 +287,11 @@ impl<O: Observer> Life<'_, O> {
             return true;
         };
         let Attempt { edge, key: by, .. } = self.attempts[slot];
+        let differs = !self.effects.other_bodies.is_empty() && self.has_other_body(service, by);
         let keys = &mut self.effects.ledger(slot).keys;
         let known = keys.get(&(edge, key)).copied();
         let course = match known {
+            Some(known) if now < known.until() && differs => Course::Mismatched,
             Some(known) if now < known.until() => match known {
                 Known::InProgress { .. } => Course::Conflict(settings.answer),
                 Known::Answered { outcome, .. } => Course::Replayed(outcome),
@@ -315,6 +322,10 @@ impl<O: Observer> Life<'_, O> {
             Course::Conflict(class) => {
                 self.observer.conflicted(now, service);
                 Some(Err(class))
+            }
+            Course::Mismatched => {
+                self.observer.mismatched(now, service);
+                Some(Err(Class::Rejected))
             }
             Course::Stale(class) => {
                 self.observer.stale_signature(now, service);
@@ -372,6 +383,15 @@ impl<O: Observer> Life<'_, O> {
             }
         }
         self.effects.audit.ended += 1;
+    }
+
+    /// Would an attempt, as a repetition, come with another body?
+    fn has_other_body(&self, service: usize, key: u64) -> bool {
+        let other = self.effects.other_bodies.iter().filter(|(of, _)| *of == service);
+        let mut drawn = other
+            .zip(0..)
+            .map(|((_, share), nth)| share.happens(self.rare_draw(Purpose::OtherBody, key, nth)));
+        drawn.any(|differs| differs)
     }
 
     /// Is the answer of a handler lost on its way?

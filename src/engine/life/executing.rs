@@ -261,9 +261,15 @@ impl<O: Observer> Life<'_, O> {
     /// R17: a job is done or dead, and its request ends.
     pub(super) fn end_job(&mut self, slot: u32, dead: Option<(DeadLetter, Cause)>) {
         let now = self.calendar.now();
-        self.take_out(slot);
+        let job = self.jobs.records[slot];
+        // Where nobody compares, what another consumer has put back stays, and runs again.
+        let stays = matches!(job.state, JobState::AtRest | JobState::Parked)
+            && self.queue(self.queue_of(&job)).requeue == Requeue::Blind;
+        if !stays {
+            self.take_out(slot);
+            self.jobs.records[slot].state = JobState::Over;
+        }
         let record = &mut self.jobs.records[slot];
-        record.state = JobState::Over;
         let was_told = std::mem::replace(&mut record.is_told, true);
         let job = *record;
         let queue = self.queue_of(&job);
@@ -291,6 +297,9 @@ impl<O: Observer> Life<'_, O> {
             let Job { born_at, client, population, .. } = job;
             self.observer.ended(now, population as usize, born_at, verdict);
             self.think(&Request { born_at, client, population, chain: 0 });
+        }
+        if stays && dead.is_some() {
+            self.observer.reopened(now, queue, true);
         }
         self.release_job(slot);
     }

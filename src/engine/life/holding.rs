@@ -163,13 +163,15 @@ impl<'p, O: Observer> Life<'p, O> {
         Some(ask(state, &budget.config, self.calendar.now()))
     }
 
-    /// What a call holds of its budget is given back.
-    pub(super) fn leave_budget(&mut self, slot: u32, edge: &EdgePlan) {
+    /// What a call holds of its budget is given back. `cut`: it has an attempt under way.
+    pub(super) fn leave_budget(&mut self, slot: u32, edge: &EdgePlan, cut: bool) {
         let now = self.calendar.now();
-        if let Some(budget) = edge.budget()
-            && budget.config.keeps_tabs()
-        {
-            let (state, tab) = self.budget_of(slot, budget);
+        let Some(budget) = edge.budget() else { return };
+        let (state, tab) = self.budget_of(slot, budget);
+        if cut {
+            state.attempt_cut(&budget.config);
+        }
+        if budget.config.keeps_tabs() {
             state.call_abandoned(&budget.config, now, tab);
             self.memories[slot as usize].pending = None;
         }

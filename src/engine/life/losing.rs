@@ -134,6 +134,9 @@ impl<O: Observer> Life<'_, O> {
     pub(super) fn end_inside(&mut self, slot: u32, service: usize, class: Option<Class>) {
         self.remove(slot, service);
         match class {
+            Some(class) if self.deferring.on && self.is_deferred(&self.attempts[slot]) => {
+                self.end_submitted(slot, class);
+            }
             Some(class) => self.reply(slot, Err(class)),
             None => self.forget(slot),
         }
@@ -175,5 +178,21 @@ impl<O: Observer> Life<'_, O> {
     pub(super) fn waited(&mut self, slot: u32, service: usize) {
         let arrived_at = self.attempts[slot].arrived_at;
         self.servers[service].count_wait(self.calendar.now(), arrived_at);
+    }
+
+    /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
+    /// caller that left: only a request at the other end of the chain counts.
+    pub(super) fn is_awaited(&self, slot: u32) -> bool {
+        let mut slot = slot;
+        loop {
+            let caller = self.attempts[slot].caller;
+            if is_gone(caller) {
+                return false;
+            }
+            match self.origin(self.calls[caller].parent).slot() {
+                Ok(_) => return true,
+                Err(attempt) => slot = attempt,
+            }
+        }
     }
 }

@@ -161,22 +161,26 @@ impl<'p, O: Observer> Life<'p, O> {
     /// The time of an attempt has run out: the caller stops listening for it.
     pub(super) fn time_out_attempt(&mut self, slot: u32) {
         let call = self.calls[slot];
-        self.observer.timed_out(self.calendar.now(), call.edge.index);
+        let rescued = self.rescue(slot);
+        if rescued.is_none() {
+            self.observer.timed_out(self.calendar.now(), call.edge.index);
+        }
         self.calls[slot].timer = 0;
         self.abandon_attempt(slot, true);
         let at = call.edge.attempt_timeout_at;
         self.release_inside(slot, at + 1);
-        self.settle(slot, at, Err(Class::Timeout));
+        self.settle(slot, at, rescued.unwrap_or(Err(Class::Timeout)));
     }
 
     /// The time of a whole call has run out.
     pub(super) fn time_out_call(&mut self, slot: u32) {
         let call = self.calls[slot];
         self.memories[slot as usize].timer = 0;
+        let rescued = self.rescue(slot);
         self.abandon_attempt(slot, true);
         let at = call.edge.position(Layer::Timeout);
         self.release_inside(slot, at + 1);
-        self.settle(slot, at, Err(Class::DeadlinePassed));
+        self.settle(slot, at, rescued.unwrap_or(Err(Class::DeadlinePassed)));
     }
 
     /// A call ends because whoever made it is no more, or was told to stop. `tell`: the callee
@@ -199,6 +203,9 @@ impl<'p, O: Observer> Life<'p, O> {
         let attempt = std::mem::replace(&mut self.calls[slot].attempt, NOBODY);
         if attempt == NOBODY {
             return;
+        }
+        if self.attempts[attempt].stage == Stage::Deferred {
+            return self.leave_key(attempt);
         }
         let edge = self.calls[slot].edge;
         self.keep_place(slot, attempt);
@@ -226,8 +233,9 @@ impl<'p, O: Observer> Life<'p, O> {
                 Layer::Throttle => self.calls[slot].timer = 0,
                 Layer::Bulkhead => self.leave_bulkhead(slot),
                 Layer::Retry => {
-                    self.leave_budget(slot, call.edge);
-                    if self.calls[slot].state.take(Flag::BACKING_OFF) {
+                    let waits = self.calls[slot].state.take(Flag::BACKING_OFF);
+                    self.leave_budget(slot, call.edge, !waits && call.state.tries() > 0);
+                    if waits {
                         self.calls[slot].timer = 0;
                         self.audit.cut_short += 1;
                         self.edge_levels[call.edge.index].leave(self.calendar.now());

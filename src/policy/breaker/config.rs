@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use crate::policy::breaker::opening::OpenGrowth;
 use crate::policy::breaker::opening::OpenJitter;
+use crate::policy::breaker::release::Cancelled;
+use crate::policy::breaker::release::Uncounted;
 use crate::policy::outcome::ClassSet;
 use crate::units::Duration;
 use crate::units::Share;
@@ -172,19 +174,6 @@ pub enum LateResults {
     Overrule,
 }
 
-/// What an outcome that is neither success nor counted failure tells the breaker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Uncounted {
-    /// The callee answered, so it is alive (Polly, Hystrix).
-    Success,
-    /// Nothing (Failsafe).
-    Nothing,
-    /// Nothing while closed; from a probe, that the callee is alive, without clearing what was
-    /// counted (cockatiel).
-    Closes,
-}
-
 /// When the breaker forgets what it has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -292,6 +281,13 @@ pub struct BreakerConfig {
     pub ignores: ClassSet,
     /// What any other outcome says that is not a success.
     pub uncounted: Uncounted,
+    /// What a call says that is given up without an outcome.
+    #[serde(skip_serializing_if = "Cancelled::is_plain")]
+    pub cancelled: Cancelled,
+    /// Does only who was let in as a probe give a place back, or release as a success? Otherwise
+    /// who was let in before does it too: on another's probe.
+    #[serde(skip_serializing_if = "is_true")]
+    pub release_guarded: bool,
     /// How the open time grows when it opens again without having closed.
     pub growth: OpenGrowth,
     /// The random part of the open time.
@@ -300,6 +296,11 @@ pub struct BreakerConfig {
     pub half_open: HalfOpen,
     /// When it forgets what it has counted.
     pub forgets: Forgets,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_true(it: &bool) -> bool {
+    *it
 }
 
 impl HalfOpen {
@@ -352,6 +353,8 @@ impl BreakerConfig {
         trips_at_once: ClassSet::NONE,
         ignores: ClassSet::NONE,
         uncounted: Uncounted::Success,
+        cancelled: Cancelled::Release,
+        release_guarded: true,
         growth: OpenGrowth::Constant,
         jitter: OpenJitter::None,
         half_open: HalfOpen::PLAIN,

@@ -1,11 +1,13 @@
 //! Cases from the field (C), transitions, late results, and the invariant of the header.
 
 mod kinds;
+mod release;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
 use crate::units::Share;
 

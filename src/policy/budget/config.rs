@@ -34,6 +34,9 @@ pub enum Credit {
     Success,
     /// Every answer that takes no token (google-cloud-gax).
     Answered,
+    /// Every end of an attempt that takes no token: refusals by the caller's own policies, and
+    /// attempts that are given up with their call (a predicate that asks only what is transient).
+    Ended,
 }
 
 /// When a budget is asked.

@@ -59,9 +59,26 @@ impl Purse {
             if counts.contains(failure.class) {
                 let pays = last_attempt_pays || !failure.last;
                 self.balance = self.balance.saturating_sub(if pays { cost_milli } else { 0 });
-            } else if credit == Credit::Answered && !failure.class.is_local() {
+                return;
+            }
+            let fills = match credit {
+                Credit::Success => false,
+                Credit::Answered => !failure.class.is_local(),
+                Credit::Ended => true,
+            };
+            if fills {
                 self.deposit(ratio_milli, max_milli);
             }
+        }
+    }
+
+    /// An attempt is given up with its call.
+    #[inline]
+    pub(super) fn cut(&mut self, config: &BudgetConfig) {
+        if let BudgetConfig::TokenBucket { max_milli, ratio_milli, credit: Credit::Ended, .. } =
+            *config
+        {
+            self.deposit(ratio_milli, max_milli);
         }
     }
 

@@ -5,13 +5,14 @@ use crate::policy::backoff::Jitter;
 use proptest::prelude::*;
 
 fn any_config() -> impl Strategy<Value = HintConfig> {
-    let parts = (0u8..5, any::<u64>(), 0u8..3, 0.0..1.0f64, 0u8..3, any::<bool>());
+    let parts = (0u8..6, any::<u64>(), 0u8..3, 0.0..1.0f64, 0u8..3, any::<bool>());
     parts.prop_map(|(rule, cap, beyond, spread, sequence, obeys_zero)| HintConfig {
         rule: match rule {
             0 => HintRule::Override,
             1 => HintRule::Larger,
             2 => HintRule::LargerWindow,
             3 => HintRule::Clamp(Duration::from_nanos(cap >> 30)),
+            4 => HintRule::LargerDrawnTwice,
             _ => HintRule::Scaled(spread),
         },
         cap: Duration::from_nanos(cap >> (cap % 64)),

@@ -60,6 +60,28 @@ pub fn draw(material: &Material<'_>) -> Result<Vec<Output>, ChartError> {
     Ok(pairs.into_iter().flatten().collect())
 }
 
+/// The pictures that can be asked for by name: of one variant, and last that of all.
+pub(crate) const KINDS: [&str; 4] =
+    [OF_A_VARIANT[0].0, OF_A_VARIANT[1].0, OF_A_VARIANT[2].0, "comparison"];
+
+/// One picture as PNG: of a kind and a variant, or of all variants side by side. `None` where
+/// there is no such kind, or the variant was not run.
+pub(crate) fn one(
+    material: &Material<'_>,
+    kind: &str,
+    variant: &str,
+) -> Result<Option<Vec<u8>>, ChartError> {
+    let picture = match OF_A_VARIANT.iter().find(|(name, _)| *name == kind) {
+        None if kind == "comparison" => comparison::draw(material)?,
+        None => return Ok(None),
+        Some((_, draw)) => match material.views().find(|view| view.name() == variant) {
+            Some(view) => draw(&view)?,
+            None => return Ok(None),
+        },
+    };
+    canvas::png(&picture.svg).map(Some)
+}
+
 /// A picture in both its forms.
 fn outputs(name: &str, picture: &Picture) -> Result<[Output; 2], ChartError> {
     let png = canvas::png(&picture.svg)?;

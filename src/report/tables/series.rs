@@ -48,7 +48,8 @@ pub(super) fn series(view: &View<'_>) -> Table {
              busy_workers wasted_workers waiting_attempts present_attempts \
              replicas_up crashes",
         );
-        let of_writes = columns("effects_rps duplicate_effects_rps replayed_rps conflicts_rps");
+        let of_writes =
+            columns("effects_rps duplicate_effects_rps replayed_rps conflicts_rps mismatches_rps");
         let of_writes = of_writes.filter(|_| model.is_written_to(id));
         head.extend(measures.chain(of_writes).map(|it| format!("{}.{it}", service.name)));
     }
@@ -92,7 +93,8 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
         row.extend([s.busy_ns, s.wasted_ns].map(|busy| number(busy as f64 / nanos)));
         row.extend([s.waiting, s.present, s.replicas_up, s.crashes].map(|n| n.to_string()));
         if view.model().is_written_to(id) {
-            row.extend([s.effects, s.duplicate_effects, s.replays, s.conflicts].map(rate));
+            let of_writes = [s.effects, s.duplicate_effects, s.replays, s.conflicts, s.mismatches];
+            row.extend(of_writes.map(rate));
         }
     }
     for e in entities(&series.edges, series.windows, index) {
@@ -114,7 +116,7 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
 }
 
 /// The entries of one window in a series of all windows.
-fn entities<T>(all: &[T], windows: usize, index: usize) -> &[T] {
+pub(super) fn entities<T>(all: &[T], windows: usize, index: usize) -> &[T] {
     let each = all.len() / windows.max(1);
     all.get(index * each..(index + 1) * each).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use crate::report::number::number;
 use crate::report::number::percent;
 use crate::report::number::seconds;
 use crate::report::road;
+use crate::report::terminal::deferred::results;
 use crate::report::words;
 
 /// The sentences that answer the question.
@@ -31,6 +32,7 @@ pub(super) fn answer(material: &Material<'_>, base: &View<'_>, views: &[View<'_>
         sentences.push(format!("{which}{aside}, {} were lost.{wasted}", percent(lost)));
     }
     sentences.extend(writes(base));
+    sentences.extend(results(base));
     for view in views {
         sentences.extend(after_action(view));
     }
@@ -171,7 +173,11 @@ fn writes(view: &View<'_>) -> Option<String> {
     let met = conflicts.map_or(String::new(), |conflicts| {
         format!("; {} attempts in a run met their own key in progress", number(conflicts))
     });
-    Some(format!("Of the writes, {each}{met}."))
+    let mismatches = found.mismatches.estimate.filter(|mismatches| *mismatches > 0.0);
+    let differed = mismatches.map_or(String::new(), |mismatches| {
+        format!("; {} came with a key that was known with another body", number(mismatches))
+    });
+    Some(format!("Of the writes, {each}{met}{differed}."))
 }
 
 /// How long recovery takes after people act, of the runs that they found down.

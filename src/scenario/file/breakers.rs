@@ -11,7 +11,8 @@ use crate::policy::breaker::config::LateResults;
 use crate::policy::breaker::config::Limit;
 use crate::policy::breaker::config::Places;
 use crate::policy::breaker::config::Trip;
-use crate::policy::breaker::config::Uncounted;
+use crate::policy::breaker::release::Cancelled;
+use crate::policy::breaker::release::Uncounted;
 use crate::policy::outcome::ClassSet;
 use crate::policy::stack::Scope;
 use crate::policy::stack::Scoped;
@@ -38,10 +39,18 @@ const LATE: [(&str, LateResults); 4] = [
     ("record", LateResults::Record),
     ("overrule", LateResults::Overrule),
 ];
-const UNCOUNTED: [(&str, Uncounted); 3] = [
+const UNCOUNTED: [(&str, Uncounted); 5] = [
     ("success", Uncounted::Success),
     ("nothing", Uncounted::Nothing),
     ("closes", Uncounted::Closes),
+    ("leak", Uncounted::Leak),
+    ("release_as_success", Uncounted::ReleaseAsSuccess),
+];
+const CANCELLED: [(&str, Cancelled); 4] = [
+    ("release", Cancelled::Release),
+    ("success", Cancelled::Success),
+    ("leak", Cancelled::Leak),
+    ("release_as_success", Cancelled::ReleaseAsSuccess),
 ];
 const FORGETS: [(&str, Forgets); 3] = [
     ("when_closed", Forgets::WhenClosed),
@@ -77,6 +86,8 @@ pub(super) fn read_breaker(node: &Node, problems: &mut Problems) -> Option<Scope
     let at_once = fields.get("trips_at_once", problems, read_classes);
     let ignores = fields.get("ignores", problems, read_classes);
     let uncounted = fields.get("uncounted", problems, reader::word(&UNCOUNTED));
+    let cancelled = fields.get("cancelled", problems, reader::word(&CANCELLED));
+    let guarded = fields.get("release_guarded", problems, reader::switch);
     let late = fields.get("late_results", problems, reader::word(&LATE));
     let forgets = fields.get("forgets", problems, reader::word(&FORGETS));
     let per = fields.get("per", problems, read_per);
@@ -97,6 +108,8 @@ pub(super) fn read_breaker(node: &Node, problems: &mut Problems) -> Option<Scope
         trips_at_once: at_once.map_or(ClassSet::NONE, |set| set.value),
         ignores: ignores.map_or(ClassSet::NONE, |set| set.value),
         uncounted: uncounted.map_or(BreakerConfig::PLAIN.uncounted, |word| word.value),
+        cancelled: cancelled.map_or(BreakerConfig::PLAIN.cancelled, |word| word.value),
+        release_guarded: guarded.is_none_or(|guarded| guarded.value),
         late_results: late.map_or(defaults::LATE_RESULTS, |late| late.value),
         forgets: forgets.map_or(BreakerConfig::PLAIN.forgets, |word| word.value),
     };

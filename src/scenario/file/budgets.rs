@@ -52,7 +52,8 @@ const RULES: [(&str, WindowRule); 3] =
     [("exact", WindowRule::Exact), ("finagle", WindowRule::Finagle), ("tower", WindowRule::Tower)];
 const REFUNDS: [(&str, Refund); 2] = [("call", Refund::Call), ("client", Refund::Client)];
 const LAST_ATTEMPT: [(&str, bool); 2] = [("pays", true), ("free", false)];
-const CREDITS: [(&str, Credit); 2] = [("success", Credit::Success), ("answered", Credit::Answered)];
+const CREDITS: [(&str, Credit); 3] =
+    [("success", Credit::Success), ("answered", Credit::Answered), ("ended", Credit::Ended)];
 const ASKED: [(&str, Asked); 2] =
     [("before_wait", Asked::BeforeWait), ("after_wait", Asked::AfterWait)];
 const REFUSED_QUOTA: [(&str, bool); 2] = [("fail", false), ("wait_and_fail", true)];

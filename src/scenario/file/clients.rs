@@ -4,10 +4,12 @@ use crate::random::Distribution;
 use crate::scenario::diagnostic::Place;
 use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
+use crate::scenario::file::deferred::read_reply;
 use crate::scenario::file::distribution;
 use crate::scenario::file::effects::read_operation;
 use crate::scenario::file::reference;
 use crate::scenario::model::Burst;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Operation;
 use crate::scenario::model::Process;
 use crate::scenario::node::Node;
@@ -33,6 +35,7 @@ pub(in crate::scenario) struct WrittenClients {
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) deadline: Option<Spanned<Duration>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
+    pub(in crate::scenario) reply: Option<Deferred>,
     pub(in crate::scenario) queue: Option<Spanned<String>>,
 }
 
@@ -76,9 +79,10 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<WrittenClient
     let policy = fields.get("policy", problems, reference);
     let deadline = fields.get("deadline", problems, reader::positive_span);
     let operation = fields.get("operation", problems, read_operation);
+    let reply = fields.take("reply").and_then(|node| read_reply(node, problems));
     let queue = fields.get("queue", problems, reference);
     fields.close(problems);
-    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation, queue })
+    Some(WrittenClients { population, arrivals, calls, policy, deadline, operation, reply, queue })
 }
 
 fn read_users(node: &Node, problems: &mut Problems) -> Option<WrittenArrivals> {

@@ -18,7 +18,7 @@ use crate::scenario::reader::names;
 use crate::units::Duration;
 use crate::units::Share;
 
-const EFFECTS: [&str; 10] = [
+const EFFECTS: [&str; 11] = [
     "refuse",
     "hang",
     "restart",
@@ -27,6 +27,7 @@ const EFFECTS: [&str; 10] = [
     "workers",
     "surge",
     "lose_replies",
+    "other_bodies",
     "crash",
     "shutdown",
 ];
@@ -54,6 +55,7 @@ pub(in crate::scenario) enum WrittenEffect {
     Errors(Errors),
     Workers(Share),
     LoseReplies(Share),
+    OtherBodies(Share),
     Surge(f64),
     Stop(Stop, u32),
 }
@@ -135,6 +137,7 @@ fn read_effect(node: &Node, problems: &mut Problems) -> Option<WrittenEffect> {
         "errors" => read_errors(it, problems).map(WrittenEffect::Errors),
         "workers" => reader::share(it, problems).map(WrittenEffect::Workers),
         "lose_replies" => reader::share(it, problems).map(WrittenEffect::LoseReplies),
+        "other_bodies" => reader::share(it, problems).map(WrittenEffect::OtherBodies),
         "crash" => read_stop(Stop::Crash, it, problems),
         "shutdown" => read_stop(Stop::Shutdown, it, problems),
         "surge" => reader::real(0.0..=LARGEST_FACTOR)(it, problems).map(WrittenEffect::Surge),
@@ -209,8 +212,10 @@ fn read_set<'t>(node: &'t Node, problems: &mut Problems) -> Option<WrittenDeed<'
                 "this cannot be set during a run",
                 format!(
                     "paths begin with `policies.`, `services.` or `links.` and a name, or are \
-                     `clients.NAME` and {}; how many replicas there are and whom they call stays",
-                    names(&["policy", "deadline"])
+                     `clients.NAME` and {}, or `queues.NAME` and {}; how many replicas and processes \
+                     there are and whom they call stays",
+                    names(&["policy", "deadline"]),
+                    names(&["workers", "claim", "lease", "retry", "refused", "worker_errors"])
                 ),
             );
             return None;
@@ -230,6 +235,14 @@ fn may_change(path: &str) -> bool {
         ["links", "default", ..] => false,
         ["policies" | "links", _, rest @ ..] => !rest.is_empty(),
         ["services", _, first, ..] => !matches!(*first, "replicas" | "calls" | "holds_worker"),
+        // Processes and what is kept for destinations and counters are there from the start.
+        ["queues", _, "retry", setting, ..] => {
+            matches!(*setting, "max_attempts" | "max_elapsed" | "backoff" | "on" | "hint")
+        }
+        ["queues", _, setting, ..] => matches!(
+            *setting,
+            "workers" | "claim" | "lease" | "refused" | "worker_errors" | "requeue"
+        ),
         ["clients", _, last] => matches!(*last, "policy" | "deadline"),
         _ => false,
     }

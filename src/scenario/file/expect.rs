@@ -7,7 +7,10 @@ use crate::scenario::fields::Fields;
 use crate::scenario::file::MOST_ENTITIES;
 use crate::scenario::file::reference;
 use crate::scenario::model::Comparison;
+use crate::scenario::model::ExpectedResults;
+use crate::scenario::model::JobQuestion;
 use crate::scenario::model::Phase;
+use crate::scenario::model::Statistic;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 use crate::scenario::reader;
@@ -56,6 +59,8 @@ pub(in crate::scenario) enum WrittenMeasure {
     LostShare,
     DuplicateEffects,
     Conflicts,
+    Mismatches,
+    Results(ExpectedResults),
     Attempts,
     MostAttempts,
     Effects,
@@ -65,6 +70,8 @@ pub(in crate::scenario) enum WrittenMeasure {
     UnansweredShare,
     Latency,
     Rejected,
+    /// Of a queue of jobs; what stands in it in place of a statistic or a reason is made good.
+    Jobs(JobQuestion),
     Finding(String),
 }
 
@@ -85,14 +92,27 @@ impl WrittenMeasure {
 }
 
 /// What kind of number stands behind the comparison sign.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A part of a whole, 0 to 1.
     Share,
+    /// A span of time, in seconds.
     Span,
+    /// Any other number.
     Number,
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 23] = [
+/// What kind of number a measure of `expect` is; `None` where there is no such measure.
+pub(in crate::scenario) fn kind_of(measure: &str) -> Option<Kind> {
+    MEASURES.iter().find(|(name, ..)| *name == measure).map(|(.., kind)| *kind)
+}
+
+/// The measures of `expect` that are numbers, by name.
+pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str> {
+    MEASURES.iter().map(|(name, ..)| *name)
+}
+
+const MEASURES: [(&str, WrittenMeasure, Kind); 48] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -107,6 +127,17 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 23] = [
     ("lost_share", WrittenMeasure::LostShare, Kind::Share),
     ("duplicate_effects", WrittenMeasure::DuplicateEffects, Kind::Number),
     ("conflicts", WrittenMeasure::Conflicts, Kind::Number),
+    ("mismatches", WrittenMeasure::Mismatches, Kind::Number),
+    ("results_written", WrittenMeasure::Results(ExpectedResults::Written), Kind::Number),
+    ("results_done", WrittenMeasure::Results(ExpectedResults::Done), Kind::Number),
+    ("results_failed", WrittenMeasure::Results(ExpectedResults::Failed), Kind::Number),
+    ("false_successes", WrittenMeasure::Results(ExpectedResults::FalseSuccesses), Kind::Number),
+    ("results_misread", WrittenMeasure::Results(ExpectedResults::Misread), Kind::Number),
+    ("results_destroyed", WrittenMeasure::Results(ExpectedResults::Destroyed), Kind::Number),
+    ("waits_by_timer", WrittenMeasure::Results(ExpectedResults::ByTimer), Kind::Number),
+    ("mislabelled_share", WrittenMeasure::Results(ExpectedResults::MislabelledShare), Kind::Share),
+    ("false_running_mean", WrittenMeasure::Results(ExpectedResults::FalseRunningMean), Kind::Span),
+    ("false_running_max", WrittenMeasure::Results(ExpectedResults::FalseRunningMax), Kind::Span),
     ("attempts", WrittenMeasure::Attempts, Kind::Number),
     ("most_attempts", WrittenMeasure::MostAttempts, Kind::Number),
     ("effects", WrittenMeasure::Effects, Kind::Number),
@@ -116,7 +147,28 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 23] = [
     ("unanswered_share", WrittenMeasure::UnansweredShare, Kind::Share),
     ("latency", WrittenMeasure::Latency, Kind::Span),
     ("rejected", WrittenMeasure::Rejected, Kind::Number),
+    ("delivered_share", WrittenMeasure::Jobs(JobQuestion::DeliveredShare), Kind::Share),
+    ("dead_letters", WrittenMeasure::Jobs(JobQuestion::DeadLetters(None)), Kind::Number),
+    ("executions", WrittenMeasure::Jobs(JobQuestion::Executions), Kind::Number),
+    (
+        "executions_per_dead_letter",
+        WrittenMeasure::Jobs(JobQuestion::ExecutionsPerDeadLetter),
+        Kind::Number,
+    ),
+    ("storage_writes", WrittenMeasure::Jobs(JobQuestion::StorageWrites), Kind::Number),
+    ("lateness", WrittenMeasure::Jobs(JobQuestion::Lateness(ANY)), Kind::Span),
+    ("to_dead_letter", WrittenMeasure::Jobs(JobQuestion::ToDeadLetter(ANY)), Kind::Span),
+    ("claim_lag", WrittenMeasure::Jobs(JobQuestion::ClaimLag(ANY)), Kind::Span),
+    ("first_dead_letter", WrittenMeasure::Jobs(JobQuestion::FirstDeadLetter), Kind::Span),
+    ("oldest_due", WrittenMeasure::Jobs(JobQuestion::OldestDue), Kind::Span),
+    ("suspended", WrittenMeasure::Jobs(JobQuestion::Suspended), Kind::Number),
+    ("suspensions", WrittenMeasure::Jobs(JobQuestion::Suspensions), Kind::Number),
+    ("at_rest", WrittenMeasure::Jobs(JobQuestion::AtRest), Kind::Number),
+    ("most_at_rest", WrittenMeasure::Jobs(JobQuestion::MostAtRest), Kind::Number),
 ];
+
+/// Stands where `quantile` says which.
+const ANY: Statistic = Statistic::Mean;
 
 /// Reads the list; a line with several measures is several expectations.
 pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Vec<WrittenExpectation> {
@@ -139,7 +191,10 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Vec<Wri
 fn read_line(node: &Node, all: &mut Vec<WrittenExpectation>, problems: &mut Problems) {
     let Some(mut fields) = Fields::open(node, "an expectation", problems) else { return };
     let variant = fields.get("variant", problems, reference);
-    let scope = WrittenScope::read(&mut fields, problems);
+    let mut unsound = Problems::default();
+    let scope = WrittenScope::read(&mut fields, &mut unsound);
+    let is_sound = unsound.is_empty();
+    problems.take(unsound);
     let before = all.len();
     let mut named = Vec::new();
     let mut add = |measure, comparison, text, place| {
@@ -161,7 +216,10 @@ fn read_line(node: &Node, all: &mut Vec<WrittenExpectation>, problems: &mut Prob
         }
         named.push(measure);
     }
-    if named.is_empty() && all.len() == before {
+    if !is_sound {
+        all.truncate(before); // What cannot be read is not what is missing.
+    }
+    if named.is_empty() {
         problems.push_with(
             fields.head(),
             "this expects nothing",

@@ -28,6 +28,8 @@ const BEYOND: [(&str, Beyond); 3] =
 const SEQUENCES: [(&str, Sequence); 3] =
     [("goes_on", Sequence::GoesOn), ("restarts", Sequence::Restarts), ("pauses", Sequence::Pauses)];
 const OF: [(&str, HintRule); 2] = [("wait", HintRule::Larger), ("window", HintRule::LargerWindow)];
+const DRAWN: [(&str, HintRule); 2] =
+    [("once", HintRule::Larger), ("twice", HintRule::LargerDrawnTwice)];
 
 /// A word, or a map of one rule with its settings.
 pub(super) fn read_hint(node: &Node, problems: &mut Problems) -> Option<HintConfig> {
@@ -51,7 +53,17 @@ pub(super) fn read_hint(node: &Node, problems: &mut Problems) -> Option<HintConf
         "override" => Some(HintRule::Override),
         "larger" => {
             let of = fields.get("of", problems, reader::word(&OF));
-            Some(of.map_or(HintRule::Larger, |of| of.value))
+            let drawn = fields.get("drawn", problems, reader::word(&DRAWN));
+            if let (Some(drawn), Some(HintRule::LargerWindow)) =
+                (&drawn, of.as_ref().map(|of| of.value))
+            {
+                problems.push_with(
+                    drawn.place,
+                    "`drawn` is about the own wait, and the hint is held against the window",
+                    "remove it, or write `of: wait`",
+                );
+            }
+            Some(drawn.or(of).map_or(HintRule::Larger, |rule| rule.value))
         }
         "clamp" => {
             let help = "how much longer than the own wait, as `5s`";

@@ -9,6 +9,7 @@ use crate::scenario::diagnostic::Problems;
 use crate::scenario::fields::Fields;
 use crate::scenario::file::Named;
 use crate::scenario::file::answers::read_answers;
+use crate::scenario::file::deferred::read_reply;
 use crate::scenario::file::distribution;
 use crate::scenario::file::effects::read_idempotency;
 use crate::scenario::file::effects::read_operation;
@@ -20,6 +21,7 @@ use crate::scenario::model::Balance;
 use crate::scenario::model::Cancellation;
 use crate::scenario::model::Cold;
 use crate::scenario::model::Deed;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Errors;
 use crate::scenario::model::ErrorsOf;
 use crate::scenario::model::Idempotency;
@@ -84,6 +86,7 @@ pub(in crate::scenario) struct WrittenCall {
     pub(in crate::scenario) policy: Option<Spanned<String>>,
     pub(in crate::scenario) operation: Option<Spanned<Operation>>,
     pub(in crate::scenario) answers: Vec<Answer>,
+    pub(in crate::scenario) reply: Option<Deferred>,
     pub(in crate::scenario) place: Place,
 }
 
@@ -228,9 +231,10 @@ fn read_call(node: &Node, problems: &mut Problems) -> Option<WrittenCall> {
     let policy = fields.get("policy", problems, reference);
     let operation = fields.get("operation", problems, read_operation);
     let answers = fields.take("answers").and_then(|node| read_answers(node, problems));
+    let reply = fields.take("reply").and_then(|node| read_reply(node, problems));
     fields.close(problems);
     let answers = answers.unwrap_or_default();
-    Some(WrittenCall { to, policy, operation, answers, place: node.place })
+    Some(WrittenCall { to, policy, operation, answers, reply, place: node.place })
 }
 
 fn read_overload(node: &Node, problems: &mut Problems) -> Option<Overload> {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::policy::outcome::Class;
 use crate::random::Distribution;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Operation;
 use crate::scenario::model::PolicyId;
 use crate::scenario::model::PopulationId;
@@ -35,6 +36,9 @@ pub struct Edge {
     pub operation: Operation,
     /// What the handler answers in place of rule R11 when the call failed, by class.
     pub answers: Vec<Answer>,
+    /// Its attempts are submits, whose results come later under a key; `None`: they are answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Deferred>,
 }
 
 impl Edge {

@@ -72,6 +72,14 @@ pub enum Effect {
         /// How many of them.
         share: Share,
     },
+    /// A share of the attempts whose key a service knows come with another body than the first one
+    /// under that key: a fault of the client. They are refused (`rejected`).
+    OtherBodies {
+        /// Where.
+        service: ServiceId,
+        /// How many of them.
+        share: Share,
+    },
     /// Every replica loses what is inside (`connection_lost`), refuses for the length of the
     /// trigger and comes back cold, if the service has `overload.cold`.
     Restart(ServiceId),

@@ -50,6 +50,10 @@ pub enum ExpectedMeasure {
     DuplicateEffects(Option<ServiceId>),
     /// Repetitions of a key in progress, per run; of one service or of all.
     Conflicts(Option<ServiceId>),
+    /// Attempts whose key is known with another body, per run, likewise.
+    Mismatches(Option<ServiceId>),
+    /// Deferred results; of one service or of all.
+    Results(Option<ServiceId>, ExpectedResults),
     /// The finding, by name.
     Finding(String),
     /// The mean over the runs of what each of them answers.
@@ -65,11 +69,40 @@ impl ExpectedMeasure {
             Self::RecoveredShare(span) => span.iter().map(within).collect(),
             Self::RecoveredAfterActionShare(span) => vec![within(span)],
             Self::PeakAmplification(id) | Self::WholeAmplification(id) => vec![service(id)],
-            Self::DuplicateEffects(id) | Self::Conflicts(id) => id.iter().map(service).collect(),
+            Self::DuplicateEffects(id)
+            | Self::Conflicts(id)
+            | Self::Mismatches(id)
+            | Self::Results(id, _) => id.iter().map(service).collect(),
             Self::PerRun(question) => question.scope(model),
             _ => Vec::new(),
         }
     }
+}
+
+/// What an expectation says of deferred results, per run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedResults {
+    /// Results written.
+    Written,
+    /// Results read as good ones, rightly.
+    Done,
+    /// Results read as failures.
+    Failed,
+    /// Results taken for good ones that are not.
+    FalseSuccesses,
+    /// Reads of a result taken for none.
+    Misread,
+    /// Results read away while the caller waited on.
+    Destroyed,
+    /// Waits that the caller's timer ended.
+    ByTimer,
+    /// The share of waits whose recorded outcome is not the true one.
+    MislabelledShare,
+    /// The mean time for which a job was shown as running that was over.
+    FalseRunningMean,
+    /// The longest such time.
+    FalseRunningMax,
 }
 
 /// A part of a run.

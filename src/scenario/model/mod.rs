@@ -5,6 +5,7 @@
 
 mod calls;
 mod clients;
+mod deferred;
 mod disturbances;
 mod effects;
 mod expectations;
@@ -23,6 +24,11 @@ pub use clients::OpenArrivals;
 pub use clients::Population;
 pub use clients::Process;
 pub use clients::RateSegment;
+pub use deferred::Deferred;
+pub use deferred::Malformed;
+pub use deferred::Notification;
+pub use deferred::ReadErrors;
+pub use deferred::Told;
 pub use disturbances::Action;
 pub use disturbances::Deed;
 pub use disturbances::Effect;
@@ -35,9 +41,12 @@ pub use effects::Remembers;
 pub use expectations::Comparison;
 pub use expectations::Expectation;
 pub use expectations::ExpectedMeasure;
+pub use expectations::ExpectedResults;
 pub use expectations::Phase;
 pub use questions::AskedVerdict;
 pub use questions::CAUSES;
+pub use questions::DEAD_LETTERS;
+pub use questions::JobQuestion;
 pub use questions::Question;
 pub use questions::Statistic;
 pub use queues::Claim;
@@ -167,9 +176,20 @@ impl Model {
         self.populations[population].mean_rate(self.run.warm_up, until)
     }
 
+    /// How many processes call for a population: its instances, or those that work on its queue.
+    pub fn processes_of(&self, population: PopulationId) -> u32 {
+        let it = &self.populations[population];
+        it.queue.map_or(it.size, |queue| self.queues[queue].processes)
+    }
+
     /// Does any call have an effect at the service?
     pub fn is_written_to(&self, service: ServiceId) -> bool {
         self.edges.iter().any(|edge| edge.target == service && edge.operation.writes())
+    }
+
+    /// Does a service write its results under keys, for any of its callers?
+    pub fn defers(&self, service: ServiceId) -> bool {
+        self.edges.iter().any(|edge| edge.target == service && edge.deferred.is_some())
     }
 
     /// The policy of an edge.

@@ -230,14 +230,11 @@ impl JobQueue {
     }
 
     /// The most executions of one job, those left out that end in the worker's own fault; `None`:
-    /// as many as its age allows. What a counter shares between jobs is no number of one job.
+    /// as many as its age allows. A counter is one of the job's executions only where it counts
+    /// them all, and as long as its ttl lasts.
     pub fn most_executions(&self) -> Option<u32> {
-        let of_job = |counter: Counter| match counter.scope {
-            CounterScope::Job | CounterScope::JobStep => Some(counter.gives_up_at),
-            CounterScope::Entity | CounterScope::Nodes | CounterScope::NewId => None,
-        };
         match self.counter {
-            Some(counter) => of_job(counter),
+            Some(counter) => (counter.scope == CounterScope::Job).then_some(counter.gives_up_at),
             None => self.retry.max_attempts,
         }
     }
@@ -247,6 +244,14 @@ impl JobQueue {
     pub fn longest_waits(&self) -> Option<Duration> {
         let retries = self.most_executions()?.saturating_sub(1);
         Some(self.retry.backoff.total_bounds(retries).1)
+    }
+
+    /// The most jobs that its processes claim in a second.
+    pub fn claims_per_second(&self) -> f64 {
+        let Claim { every, batch, prefetch, rate, .. } = self.claim;
+        let room = self.workers.saturating_add(prefetch).min(batch);
+        let looks = f64::from(room) * f64::from(self.processes) / every.as_secs_f64();
+        rate.map_or(looks, |rate| looks.min(rate.as_per_second()))
     }
 
     /// The longest that executions of one job may follow one another, by the number of attempts or

@@ -133,6 +133,7 @@ fn on_service(effect: WrittenEffect, service: ServiceId) -> Effect {
         WrittenEffect::Errors(errors) => Effect::Errors { service, errors },
         WrittenEffect::Workers(share) => Effect::Workers { service, share },
         WrittenEffect::LoseReplies(share) => Effect::LoseReplies { service, share },
+        WrittenEffect::OtherBodies(share) => Effect::OtherBodies { service, share },
         WrittenEffect::Surge(_) | WrittenEffect::Stop(..) => {
             unreachable!("these strike no service")
         }
@@ -297,6 +298,7 @@ fn names_something(change: &Entry, names: &Names<'_>, problems: &mut Problems) -
         "clients" => &names.clients,
         "services" => &names.services,
         "policies" => &names.policies,
+        "queues" => &names.queues,
         _ => return true, // The ends of a link are looked up with the other links.
     };
     if index.get(name).is_none() {

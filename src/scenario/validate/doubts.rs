@@ -24,6 +24,7 @@ use crate::scenario::model::WhenFull;
 use crate::scenario::node::Entry;
 use crate::scenario::node::Node;
 use crate::scenario::validate::doubts_classes::of_classes;
+use crate::scenario::validate::doubts_deferred::of_deferred;
 use crate::scenario::validate::doubts_effects::of_writes;
 use crate::scenario::validate::doubts_queues;
 use crate::scenario::validate::ejections;
@@ -118,8 +119,9 @@ pub(in crate::scenario) fn of_model(model: &Model, tree: &Node, doubts: &mut Pro
         }
     }
     of_writes(model, tree, doubts);
-    of_classes(model, tree, doubts);
+    of_deferred(model, tree, doubts);
     doubts_queues::of_queues(model, tree, doubts);
+    of_classes(model, tree, doubts);
     for policy in &model.policies {
         let written = || tree.get("policies").and_then(|all| all.get(&policy.name));
         if let Some(retry) = &policy.retry
@@ -248,7 +250,7 @@ pub(in crate::scenario) fn of_names(models: &[&Model], parts: &[&Node], doubts: 
 }
 
 /// Does a call under this policy wait however long it takes?
-fn is_patient(policy: &Policy) -> bool {
+pub(super) fn is_patient(policy: &Policy) -> bool {
     policy.nested().all(|it| it.attempt_timeout.is_none() && it.timeout.is_none())
 }
 
@@ -309,7 +311,7 @@ fn link_place(tree: &Node, caller: &str, target: &str) -> Place {
 }
 
 /// Where the effect of a trigger on a service is written.
-fn trigger_place(tree: &Node, effect: &str, service: &str) -> Place {
+pub(super) fn trigger_place(tree: &Node, effect: &str, service: &str) -> Place {
     let items = tree.get("triggers").map(Node::items).unwrap_or_default();
     let is_it = |node: &&Node| {
         node.get("effect").is_some_and(|it| it.is_text(effect) || it.get(effect).is_some())

@@ -7,10 +7,12 @@ use crate::scenario::diagnostic::quoted;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Edge;
 use crate::scenario::model::EdgeId;
+use crate::scenario::model::Effect;
 use crate::scenario::model::MadeOnce;
 use crate::scenario::model::Model;
 use crate::scenario::model::Operation;
 use crate::scenario::node::Node;
+use crate::scenario::validate::doubts::trigger_place;
 
 const KEY_HELP: &str = "write `operation: { write: { key: request } }`, and give the service \
                         `idempotency: { kept_for: 24h }`";
@@ -22,7 +24,7 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
         // A job that is executed again makes another call.
         let around = is_repeated_around(model, edge) || is_executed_again(model, edge);
         let own = model.policy_of(id).repeats();
-        let caller = quoted(name(edge, model));
+        let caller = quoted(caller_of(edge, model));
         let target = quoted(&model.services[edge.target].name);
         let knows = model.services[edge.target].idempotency.is_some();
         let problem = match key {
@@ -43,7 +45,17 @@ pub(super) fn of_writes(model: &Model, tree: &Node, doubts: &mut Problems) {
             ),
             _ => continue,
         };
-        doubts.push_with(place_of(tree, model, id), problem, KEY_HELP);
+        doubts.push_with(place_of(tree, model, id, "operation"), problem, KEY_HELP);
+    }
+    for trigger in &model.triggers {
+        if let Effect::OtherBodies { service: id, .. } = trigger.effect
+            && model.services[id].idempotency.is_none()
+        {
+            let name = &model.services[id].name;
+            let problem = format!("{} knows no keys: `other_bodies` does nothing", quoted(name));
+            let help = "give the service `idempotency: { kept_for: 24h }`";
+            doubts.push_with(trigger_place(tree, "other_bodies", name), problem, help);
+        }
     }
     for (id, service) in model.services.iter().enumerate() {
         // A variant may make the keys: that writes are not told apart is said above.
@@ -90,15 +102,16 @@ fn is_repeated_around(model: &Model, edge: &Edge) -> bool {
     false
 }
 
-fn name<'m>(edge: &Edge, model: &'m Model) -> &'m str {
+/// The name of whoever makes a call.
+pub(super) fn caller_of<'m>(edge: &Edge, model: &'m Model) -> &'m str {
     match edge.caller {
         Caller::Population(id) => &model.populations[id].name,
         Caller::Service(id) => &model.services[id].name,
     }
 }
 
-/// Where what a call does is written.
-fn place_of(tree: &Node, model: &Model, id: EdgeId) -> Place {
+/// Where a setting of a call is written.
+pub(super) fn place_of(tree: &Node, model: &Model, id: EdgeId, key: &str) -> Place {
     let written = match model.edges[id].caller {
         Caller::Population(of) => {
             tree.get("clients").and_then(|all| all.get(&model.populations[of].name))
@@ -111,5 +124,5 @@ fn place_of(tree: &Node, model: &Model, id: EdgeId) -> Place {
             calls.zip(nth).and_then(|(calls, nth)| calls.get(nth))
         }
     };
-    written.and_then(|it| it.get("operation")).map_or_else(Place::default, Node::anchor)
+    written.and_then(|it| it.get(key)).map_or_else(Place::default, Node::anchor)
 }

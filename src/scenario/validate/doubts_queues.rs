@@ -24,6 +24,7 @@ use crate::scenario::node::Node;
 use crate::scenario::validate::doubts::place;
 use crate::scenario::validate::doubts_jobs;
 use crate::units::Duration;
+use crate::units::Rate;
 use crate::units::Share;
 
 /// A queue, where it is written, and who feeds it.
@@ -78,6 +79,7 @@ pub(super) fn of_queues(model: &Model, tree: &Node, doubts: &mut Problems) {
         of_leases(&seen, doubts);
         of_worker_errors(&seen, doubts);
         of_refusals(&seen, doubts);
+        of_rates(&seen, doubts);
         of_destinations(&seen, doubts);
         of_idle_settings(&seen, doubts);
         doubts_jobs::of_waits(&seen, doubts);
@@ -213,6 +215,30 @@ fn of_refusals(seen: &Seen<'_>, doubts: &mut Problems) {
             doubts.push_with(seen.at(&["retry", "on"]), problem, help);
         }
         _ => {}
+    }
+}
+
+/// A rate as people write it.
+fn in_words(rate: f64) -> String {
+    Rate::per_second(rate).map_or("no end".to_owned(), |rate| rate.to_string())
+}
+
+/// More jobs come in than are claimed, in good health.
+fn of_rates(seen: &Seen<'_>, doubts: &mut Problems) {
+    let of_queue = |i: &usize| seen.model.populations[*i].queue == Some(seen.id);
+    let fed = (0..seen.model.populations.len()).filter(of_queue);
+    let rate: f64 = fed.map(|i| seen.model.healthy_rate(i)).sum();
+    let claims = seen.queue.claims_per_second();
+    if rate > claims {
+        let problem = format!(
+            "{} of jobs come in, and {} claims at most {}: it grows without end",
+            in_words(rate),
+            seen.name,
+            in_words(claims)
+        );
+        let help = "each look takes at most `batch` jobs, and no more than there is room for: raise \
+                    `claim: batch` and `prefetch` or `workers`, or look more often";
+        doubts.push_with(seen.at(&["claim"]), problem, help);
     }
 }
 

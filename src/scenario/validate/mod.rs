@@ -5,6 +5,7 @@ mod backoffs;
 mod disturbances;
 pub(super) mod doubts;
 mod doubts_classes;
+mod doubts_deferred;
 mod doubts_effects;
 mod doubts_jobs;
 mod doubts_queues;

@@ -18,6 +18,7 @@ use crate::scenario::model::Answer;
 use crate::scenario::model::Arrivals;
 use crate::scenario::model::Burst;
 use crate::scenario::model::Caller;
+use crate::scenario::model::Deferred;
 use crate::scenario::model::Edge;
 use crate::scenario::model::JobQueue;
 use crate::scenario::model::Link;
@@ -59,6 +60,7 @@ pub(super) struct Found {
     pub(super) policy: usize,
     pub(super) operation: Operation,
     pub(super) answers: Vec<Answer>,
+    pub(super) deferred: Option<Deferred>,
     pub(super) place: Place,
 }
 
@@ -85,6 +87,7 @@ pub(super) fn system(
                        to: Option<&Spanned<String>>,
                        policy: Option<&Spanned<String>>,
                        operation: Option<Spanned<Operation>>,
+                       deferred: Option<&Deferred>,
                        place,
                        problems: &mut Problems| {
         let target = to.and_then(|to| names.services.find(to, problems));
@@ -98,13 +101,15 @@ pub(super) fn system(
         }
         let operation = operation.map_or(defaults::OPERATION, |operation| operation.value);
         let answers = Vec::new();
-        Some(Found { caller, target: target?, policy: policy?, operation, answers, place })
+        let (target, policy, deferred) = (target?, policy?, deferred.cloned());
+        Some(Found { caller, target, policy, operation, answers, deferred, place })
     };
     let mut found = Vec::new();
     for (i, client) in written.clients.iter().enumerate() {
         let (calls, policy) = (client.it.calls.as_ref(), client.it.policy.as_ref());
         let (caller, place) = (Caller::Population(i), client.name.place);
-        found.push(resolve(caller, calls, policy, client.it.operation, place, problems));
+        let (operation, reply) = (client.it.operation, client.it.reply.as_ref());
+        found.push(resolve(caller, calls, policy, operation, reply, place, problems));
     }
     let mut calls = Vec::new();
     for (i, service) in written.services.iter().enumerate() {
@@ -112,8 +117,8 @@ pub(super) fn system(
         for call in &service.it.calls {
             let place = call.to.as_ref().map_or(call.place, |to| to.place);
             let (to, policy) = (call.to.as_ref(), call.policy.as_ref());
-            let caller = Caller::Service(i);
-            let made = resolve(caller, to, policy, call.operation, place, problems);
+            let (caller, reply) = (Caller::Service(i), call.reply.as_ref());
+            let made = resolve(caller, to, policy, call.operation, reply, place, problems);
             found.push(made.map(|made| Found { answers: call.answers.clone(), ..made }));
         }
         calls.push((first..found.len()).collect::<Vec<_>>());
@@ -188,6 +193,7 @@ pub(super) fn system(
             policy: found.policy,
             operation: found.operation,
             answers: found.answers.clone(),
+            deferred: found.deferred.clone(),
             link: links
                 .get(&key(found.caller, found.target))
                 .cloned()

@@ -123,7 +123,7 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
 }
 
 /// What is written in some system or other.
-pub(super) const WORDS: [&str; 107] = [
+pub(super) const WORDS: [&str; 111] = [
     "constant:",
     "linear:",
     "exponential:",
@@ -200,6 +200,10 @@ pub(super) const WORDS: [&str; 107] = [
     "trips_at_once:",
     "ignores:",
     "uncounted:",
+    "cancelled:",
+    "release_guarded:",
+    "leak",
+    "release_as_success",
     "late_results:",
     "overrule",
     "record",
@@ -269,7 +273,8 @@ fn client(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         let _ = write!(text, ", deadline: {}", tape.pick(&["1s", "200ms", "3s", "100ms"]));
     }
     let operation = effects::operation(tape);
-    let _ = writeln!(text, ", policy: p{}{operation} }}", tape.up_to(POLICIES - 1));
+    let (policy, reply) = (tape.up_to(POLICIES - 1), effects::reply(tape));
+    let _ = writeln!(text, ", policy: p{policy}{operation}{reply} }}");
 }
 
 const PER: [&str; 6] =
@@ -331,7 +336,8 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         if !tape.rarely(3) {
             let operation = effects::operation(tape);
             let policy = tape.up_to(POLICIES - 1);
-            calls.push(format!("{{ to: s{to}, policy: p{policy}{operation} }}"));
+            let reply = effects::reply(tape);
+            calls.push(format!("{{ to: s{to}, policy: p{policy}{operation}{reply} }}"));
         }
     }
     if !calls.is_empty() {
@@ -371,7 +377,7 @@ fn operator(text: &mut String, tape: &mut Tape<'_>, clients: usize, services: us
 }
 
 fn change(tape: &mut Tape<'_>, client: usize, service: usize) -> String {
-    match tape.up_to(7) {
+    match tape.up_to(8) {
         0 => format!("services.s{service}.workers: {}", 1 + tape.up_to(5)),
         1 => format!("services.s{service}.queue.limit: {}", tape.up_to(5)),
         2 => format!("services.s{service}.cancellation: {}", tape.pick(&["none", "queue", "full"])),
@@ -410,6 +416,7 @@ fn triggers(model: &mut Model, tape: &mut Tape<'_>) {
             }
             5 => Effect::Workers { service, share: tape.share() },
             6 => Effect::LoseReplies { service, share: tape.share() },
+            7 => Effect::OtherBodies { service, share: tape.share() },
             _ if open.is_empty() => Effect::Hang(service),
             _ => {
                 Effect::Surge { population: tape.pick(&open), factor: tape.pick(&[3.0, 0.0, 0.5]) }

@@ -5,7 +5,7 @@ use stormlab::lint;
 use crate::scenario::valid;
 
 /// Breakers of many kinds, as a scenario writes them.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 20] = [
     "{ consecutive: 5, open_for: 10s }",
     "{ consecutive: { more_than: 5 }, open_for: 60s, forgets: when_opened }",
     "{ consecutive: { failures: 5, forget_after: 60s }, open_for: 30s, trips_at_once: [fatal] }",
@@ -37,6 +37,9 @@ const KINDS: [&str; 17] = [
     "{ consecutive: 1, open_for: { table: [100ms, 200ms, 400ms] } }",
     "{ consecutive: 5, open_for: { base: 30s, jitter: { plus_minus: 20% } },
        late_results: overrule, half_open: { lease: 30s, at_most: 60s } }",
+    "{ consecutive: 5, open_for: 10s, uncounted: leak, cancelled: release_as_success }",
+    "{ consecutive: 5, open_for: 10s, uncounted: release_as_success, cancelled: leak }",
+    "{ consecutive: 5, open_for: 10s, cancelled: success, release_guarded: false }",
 ];
 
 fn with_breaker(breaker: &str) -> String {

@@ -144,7 +144,7 @@ pub(super) fn hint(tape: &mut Tape<'_>) -> String {
         0 => return tape.pick(&["override", "larger", "ignore"]).to_owned(),
         1 => return format!("{{ give_up_above: {span} }}"),
         2 => "override: {".to_owned(),
-        3 => format!("larger: {{ of: {},", tape.pick(&["wait", "window"])),
+        3 => format!("larger: {{ {},", tape.pick(&["of: wait", "of: window", "drawn: twice"])),
         4 => format!("clamp: {{ at_most: {span},"),
         _ => format!("scaled: {{ share: {},", tape.pick(&["50%", "0%"])),
     };

@@ -28,8 +28,11 @@ pub(super) fn breaker(tape: &mut Tape<'_>) -> String {
     }
     let _ = write!(
         text,
-        ", uncounted: {}, late_results: {}, forgets: {}, per: {} }}",
-        tape.pick(&["success", "nothing", "closes"]),
+        ", uncounted: {}, cancelled: {}, release_guarded: {}, late_results: {}, forgets: {}, \
+         per: {} }}",
+        tape.pick(&["success", "nothing", "closes", "leak", "release_as_success"]),
+        tape.pick(&["release", "success", "leak", "release_as_success"]),
+        tape.pick(&[true, false]),
         tape.pick(&["ignore", "count", "record", "overrule"]),
         tape.pick(&["when_closed", "when_opened", "never"]),
         tape.pick(&PER)

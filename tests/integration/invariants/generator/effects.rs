@@ -29,3 +29,30 @@ pub(super) fn idempotency(text: &mut String, tape: &mut Tape<'_>) {
         );
     }
 }
+
+/// How a reply comes, as a setting after others.
+pub(super) fn reply(tape: &mut Tape<'_>) -> String {
+    if !tape.rarely(3) {
+        return String::new();
+    }
+    let told = tape.pick(&[
+        "notification: {}",
+        "notification: { latency: 100ms, loss: 50% }",
+        "poll: 100ms",
+        "notification: { latency: { exponential: 50ms } }, poll: 1s",
+    ]);
+    let read = tape.pick(&[
+        "read: plain",
+        "read: destructive",
+        "read: plain, read_errors: { share: 50% }",
+        "read: destructive, read_errors: { share: 50%, value: taken }",
+    ]);
+    let consumer = tape.pick(&["typed", "naive", "reject_list", "naive_reject_list", "wrapped"]);
+    let malformed =
+        tape.pick(&["", ", malformed: { unreadable: 20%, missing_status: 20%, empty: 20% }"]);
+    let retryable = tape.pick(&["told", "unknown"]);
+    format!(
+        ", reply: {{ deferred: {{ {told}, {read}, consumer: {consumer}{malformed}, retryable: \
+         {retryable} }} }}"
+    )
+}

@@ -4,6 +4,7 @@ use crate::analysis::deferred::deferred;
 use crate::analysis::effects::writes;
 use crate::analysis::estimate::rounded;
 use crate::analysis::finding::Evidence;
+use crate::analysis::jobs::queues;
 use crate::analysis::marks::marks;
 use crate::analysis::recovery::Since;
 use crate::analysis::recovery::recovery_time;
@@ -72,6 +73,7 @@ pub(super) fn variant_summary(
         latency_ok_ms: latency(&result.latency_ok),
         latency_failed_ms: latency(&result.latency_failed),
         populations: populations(model, result),
+        queues: queues(model, result),
         events: runs.iter().map(|run| run.events).sum(),
         versus_base: None,
         marks: marks(variant, result, experiment, &recovery_time_s),

@@ -5,6 +5,7 @@ pub mod difference;
 pub mod effects;
 pub mod estimate;
 pub mod finding;
+pub mod jobs;
 mod marks;
 mod measures;
 pub mod recovery;

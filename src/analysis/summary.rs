@@ -8,6 +8,7 @@ use crate::analysis::difference::VersusBase;
 use crate::analysis::difference::versus_base;
 use crate::analysis::effects::WritesSummary;
 use crate::analysis::estimate::LEVEL;
+use crate::analysis::jobs::QueueSummary;
 use crate::analysis::measures::variant_summary;
 use crate::analysis::recovery::Since;
 use crate::analysis::recovery::smallest_limit;
@@ -174,6 +175,9 @@ pub struct VariantSummary {
     /// The same, per population name.
     #[serde(serialize_with = "as_map")]
     pub populations: Vec<(String, PopulationSummary)>,
+    /// What became of jobs, per queue name; left out where there is no queue.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<(String, QueueSummary)>,
     /// Events simulated.
     pub events: u64,
     /// Against the base, pair by pair on common random numbers; `None` for the base itself and

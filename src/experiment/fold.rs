@@ -11,6 +11,7 @@ use crate::experiment::band::Points;
 use crate::experiment::band::band;
 use crate::experiment::result::VariantResult;
 use crate::measure::answers::answers;
+use crate::measure::jobs::JobSpans;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Latencies;
 use crate::measure::record::RunRecord;
@@ -29,6 +30,7 @@ struct Kept {
     latency_ok: Histogram,
     latency_failed: Histogram,
     latencies: Vec<Latencies>,
+    jobs: Vec<JobSpans>,
 }
 
 /// What remains of one run besides its latencies.
@@ -51,6 +53,10 @@ impl Shared {
         kept.latencies.resize_with(record.latencies.len(), Latencies::default);
         for (all, one) in kept.latencies.iter_mut().zip(&record.latencies) {
             all.merge(one);
+        }
+        kept.jobs.resize_with(record.jobs.len(), JobSpans::default);
+        for (all, one) in kept.jobs.iter_mut().zip(&record.jobs) {
+            all.merge(&one.spans);
         }
         let first = kept.example.as_ref().is_none_or(|kept| record.replication < kept.replication);
         if first {
@@ -79,6 +85,7 @@ impl Shared {
             latency_ok: kept.latency_ok,
             latency_failed: kept.latency_failed,
             latencies: kept.latencies,
+            jobs: kept.jobs,
             planned,
             runs,
         })

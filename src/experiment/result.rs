@@ -1,5 +1,6 @@
 //! What is kept of the runs of a variant: one outcome each, one run in full, and the bands.
 
+use crate::measure::jobs::JobSpans;
 use crate::measure::outcome::RunOutcome;
 use crate::measure::record::Latencies;
 use crate::measure::record::LimitKind;
@@ -44,6 +45,8 @@ pub struct VariantResult {
     pub latency_failed: Histogram,
     /// The same, one entry per population.
     pub latencies: Vec<Latencies>,
+    /// Spans of time of jobs, all runs merged, one entry per queue of them.
+    pub jobs: Vec<JobSpans>,
     /// Replications asked for; more than `runs.len()` after an interruption.
     pub planned: u32,
 }

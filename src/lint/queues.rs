@@ -150,3 +150,110 @@ fn destinations(model: &Model, id: QueueId) -> Option<DestinationCase> {
         starves_others: it.in_flight.is_some() && it.when_full == WhenFullyInFlight::HoldsWorker,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::worst_case::tests::model;
+
+    /// The case of a queue with these settings.
+    fn case(settings: &str) -> QueueCase {
+        let text = format!(
+            "{{schema: 1, name: t, clients: {{c: {{population: 50, arrivals: {{poisson: 2/s}}, calls: \
+             x, policy: p, queue: q}}}}, services: {{x: {{workers: 1, work: 1ms}}}}, policies: {{p: \
+             {{attempt_timeout: 15s, breaker: {{consecutive: 5, open_for: 1s}}}}}}, queues: {{q: \
+             {{workers: 4, processes: 3, {settings}}}}}}}"
+        );
+        queue_case(&model(&text), 0)
+    }
+
+    const TABLE: &str = "backoff: {exponential: {base: 1min, cap: 1h}}";
+
+    const fn minutes(minutes: u64) -> Duration {
+        Duration::from_secs(minutes * 60)
+    }
+
+    #[test]
+    fn w6_w15_sixteen_attempts_last_ten_hours_and_not_seventy_two() {
+        let it = case(&format!("retry: {{max_attempts: 16, {TABLE}, max_elapsed: 72h}}"));
+        assert_eq!(
+            (it.executions, it.life_by_attempts),
+            (Attempts::AtMost(16), Some(minutes(603)))
+        );
+        assert_eq!(it.life_by_age, Some(minutes(72 * 60)));
+        let waits: Vec<_> = it.schedule.iter().map(|row| row.largest).collect();
+        let hours = [60; 9];
+        let expected: Vec<_> = [1, 2, 4, 8, 16, 32].into_iter().chain(hours).map(minutes).collect();
+        assert_eq!(waits, expected);
+        // Equal jitter takes a quarter off (W8): 452.25 min are 7.54 h.
+        let it = case(&format!("retry: {{max_attempts: 16, {TABLE}, jitter: equal}}"));
+        assert_eq!(it.life_by_attempts, Some(minutes(603)));
+        let mean = it.mean_life_by_attempts.unwrap().as_secs_f64() / 3_600.0;
+        assert!((mean - 7.5375).abs() < 1e-3, "{mean}");
+    }
+
+    #[test]
+    fn w16_an_age_of_seventy_two_hours_takes_seventy_seven_attempts() {
+        let endless = "max_attempts: unlimited, max_elapsed: 72h";
+        let it = case(&format!("retry: {{{endless}, {TABLE}}}"));
+        assert_eq!((it.executions, it.life_by_attempts), (Attempts::AtMost(77), None));
+        // Every wait may be half as long.
+        let it = case(&format!("retry: {{{endless}, {TABLE}, jitter: equal}}"));
+        assert_eq!(it.executions, Attempts::AtMost(149));
+        assert_eq!(case(&format!("retry: {{{endless}}}")).executions, Attempts::Unlimited);
+    }
+
+    #[test]
+    fn k1_k22_three_retries_wait_twenty_one_seconds_without_jitter() {
+        let life = |attempts: u32, start: u32, jitter: &str| {
+            let backoff = format!("{{exponential: {{base: 3s, start: {start}}}, cap: 1h}}");
+            let retry = format!("max_attempts: {attempts}, backoff: {backoff}, jitter: {jitter}");
+            case(&format!("retry: {{{retry}}}")).life_by_attempts.unwrap().as_secs_f64()
+        };
+        let added = "{added: {most: 1s, clipped: true}}";
+        assert_eq!([life(4, 0, "none"), life(4, 0, added)], [21.0, 24.0]);
+        // The shipped default: three executions, from 6 s on.
+        assert_eq!([life(3, 1, "none"), life(3, 1, added)], [18.0, 20.0]);
+    }
+
+    #[test]
+    fn w24_a_destination_that_hangs_gets_its_places_over_the_timeout() {
+        let it =
+            case("destinations: {in_flight: 10, when_full: holds_worker}").destinations.unwrap();
+        assert!((it.least_rps.unwrap() - 10.0 / 15.0).abs() < 1e-12);
+        assert_eq!((it.count, it.in_flight, it.starves_others), (50, Some(10), true));
+        let it = case("destinations: {in_flight: 10, rate: 0.5/s}").destinations.unwrap();
+        assert_eq!((it.least_rps, it.starves_others), (Some(0.5), false));
+        assert_eq!(case("lease: 1min").destinations, None);
+    }
+
+    #[test]
+    fn a_counter_of_the_job_ends_it_and_others_do_not() {
+        let it = case("counter: {gives_up_at: 2}, retry: {backoff: 1min}");
+        assert_eq!((it.executions, it.life_by_attempts), (Attempts::AtMost(2), Some(minutes(1))));
+        let it = case("counter: {scope: entity, gives_up_at: 2}, retry: {backoff: 1min}");
+        assert_eq!((it.executions, it.life_by_attempts), (Attempts::Unlimited, None));
+        assert_eq!(it.counter.map(|it| it.gives_up_at), Some(2));
+    }
+
+    #[test]
+    fn what_is_claimed_stands_against_what_comes_in() {
+        let it = case("claim: {every: 2s, batch: 100}");
+        assert_eq!((it.rate_rps, it.claims_rps, it.workers), (2.0, 6.0, 12)); // 3 × 4 each 2 s
+        assert_eq!(case("claim: {every: 2s, batch: 3, prefetch: 9}").claims_rps, 4.5);
+        assert_eq!(case("claim: {every: 2s, rate: 1/s}").claims_rps, 1.0);
+    }
+
+    #[test]
+    fn executions_multiply_attempts_and_processes_keep_the_state() {
+        let text = "{schema: 1, name: t, clients: {c: {population: 50, arrivals: {poisson: 2/s}, calls: \
+                    x, policy: p, queue: q}}, services: {x: {workers: 1, work: 10ms}}, policies: {p: \
+                    {retry: {max_attempts: 2}, breaker: {consecutive: 5, open_for: 1s}}}, queues: {q: \
+                    {workers: 4, processes: 3, retry: {max_attempts: 16}}}}";
+        let model = model(text);
+        let load = &crate::lint::load::loads(&model)[0];
+        assert_eq!(load.attempts_per_request, Attempts::AtMost(32));
+        assert!((load.load_all_attempts.unwrap() - 2.0 * 32.0 * 0.01).abs() < 1e-12);
+        assert_eq!(crate::lint::shares::instances(&model, 0)[0].count, 3);
+    }
+}

@@ -4,7 +4,9 @@
 //! to say, such as the latency of failures where nothing failed.
 
 use crate::measure::counts;
+use crate::measure::jobs::JobRecord;
 use crate::measure::record::Cause;
+use crate::measure::record::DeadLetter;
 use crate::measure::record::RunRecord;
 use crate::measure::record::Verdicts;
 use crate::measure::timeline::Timeline;
@@ -13,6 +15,7 @@ use crate::policy::outcome::Class;
 use crate::scenario::model::AskedVerdict;
 use crate::scenario::model::Expectation;
 use crate::scenario::model::ExpectedMeasure;
+use crate::scenario::model::JobQuestion;
 use crate::scenario::model::Model;
 use crate::scenario::model::Question;
 use crate::scenario::model::ServiceId;
@@ -84,6 +87,7 @@ pub fn answer(question: &Question, model: &Model, record: &RunRecord) -> Option<
         Question::Rejected { service, class } => {
             Some(rejected(model, record, *service, *class) as f64)
         }
+        Question::Jobs { queue, of } => of_jobs(record.jobs.get(*queue)?, *of),
     }
 }
 
@@ -108,13 +112,41 @@ fn caused(verdicts: &Verdicts, name: &str) -> u64 {
 }
 
 /// In seconds; `None` of nothing.
-pub(super) fn statistic(nanos: &Histogram, at: Statistic) -> Option<f64> {
+fn statistic(nanos: &Histogram, at: Statistic) -> Option<f64> {
     let found = match at {
         Statistic::Mean => nanos.mean(),
         Statistic::Max => nanos.max().map(|max| max as f64),
         Statistic::Quantile(share) => nanos.quantile(share.get()),
     };
     found.map(|nanos| nanos / SECOND as f64)
+}
+
+/// What the jobs of a queue answer.
+fn of_jobs(jobs: &JobRecord, of: JobQuestion) -> Option<f64> {
+    let JobRecord { counts, spans } = jobs;
+    let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
+    let dead = |name: &str| {
+        let reasons = DeadLetter::ALL.iter().filter(|reason| reason.name() == name);
+        reasons.map(|reason| counts.dead[*reason as usize]).sum()
+    };
+    match of {
+        JobQuestion::DeliveredShare => counts.per_job(counts.done),
+        JobQuestion::DeadLetters(reason) => {
+            Some(reason.map_or_else(|| counts.all_dead(), dead) as f64)
+        }
+        JobQuestion::Executions => counts.per_job(counts.executions),
+        JobQuestion::ExecutionsPerDeadLetter => counts.executions_per_dead_letter(),
+        JobQuestion::StorageWrites => counts.per_job(counts.storage_writes()),
+        JobQuestion::Lateness(at) => statistic(&spans.lateness, at),
+        JobQuestion::ToDeadLetter(at) => statistic(&spans.to_dead_letter, at),
+        JobQuestion::ClaimLag(at) => statistic(&spans.claim_lag, at),
+        JobQuestion::FirstDeadLetter => counts.first_dead_ns.map(seconds),
+        JobQuestion::OldestDue => Some(seconds(counts.oldest_due_ns)),
+        JobQuestion::Suspended => Some(counts.suspended as f64),
+        JobQuestion::Suspensions => Some(counts.suspensions as f64),
+        JobQuestion::AtRest => Some((counts.at_rest + counts.parked) as f64),
+        JobQuestion::MostAtRest => Some(counts.most_at_rest as f64),
+    }
 }
 
 /// Rejections on every edge to a service, from time 0.

@@ -124,6 +124,7 @@ mod tests {
             populations: [100, 100, 100, 100, 0].map(population).to_vec(),
             services: attempts_of.map(service).to_vec(),
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![0; 5],
         };
         let timeline = Timeline::new(&series);

@@ -138,11 +138,13 @@ pub(crate) fn calm(model: &Model, replication: u32) -> RunRecord {
                 windows
             ],
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![2; windows],
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
         latencies: Vec::new(),
+        jobs: Vec::new(),
     }
 }
 

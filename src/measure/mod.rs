@@ -7,6 +7,7 @@ pub mod deferred;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod horizon;
+pub mod jobs;
 pub mod outcome;
 pub mod record;
 pub mod recorder;

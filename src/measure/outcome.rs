@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::measure::deferred::DeferredCounts;
+use crate::measure::jobs::JobCounts;
 use crate::measure::record::Ending;
 use crate::measure::record::Reason;
 use crate::measure::record::Verdicts;
@@ -133,6 +134,8 @@ pub struct RunOutcome {
     pub verdicts: Verdicts,
     /// Verdicts, one entry per population.
     pub populations: Vec<Verdicts>,
+    /// What became of jobs, one entry per queue of them.
+    pub jobs: Vec<JobCounts>,
     /// What the run answers to the scenario's expectations, one entry for each; `None` where it
     /// has nothing to say. Empty in control runs.
     pub answers: Vec<Option<f64>>,

@@ -7,10 +7,13 @@
 use serde::Serialize;
 
 pub use crate::engine::observe::Cause;
+pub use crate::engine::observe::DeadLetter;
 pub use crate::engine::observe::Ending;
 pub use crate::engine::observe::LimitKind;
 pub use crate::engine::observe::Reason;
 use crate::measure::deferred::DeferredCounts;
+use crate::measure::jobs::JobRecord;
+use crate::measure::jobs::QueueWindow;
 use crate::stats::histogram::Histogram;
 use crate::units::Duration;
 
@@ -143,6 +146,8 @@ pub struct Series {
     pub services: Vec<ServiceWindow>,
     /// `[window · edges + edge]`.
     pub edges: Vec<EdgeWindow>,
+    /// `[window · queues + queue]`: queues of jobs.
+    pub queues: Vec<QueueWindow>,
     /// Attempts inside all services together at the end of each window.
     pub backlog: Vec<u32>,
 }
@@ -164,6 +169,12 @@ impl Series {
     pub fn edge(&self, id: usize) -> impl ExactSizeIterator<Item = &EdgeWindow> {
         let every = self.edges.len() / self.windows.max(1);
         self.edges.iter().skip(id).step_by(every.max(1))
+    }
+
+    /// The windows of one queue of jobs, in order.
+    pub fn queue(&self, id: usize) -> impl ExactSizeIterator<Item = &QueueWindow> {
+        let every = self.queues.len() / self.windows.max(1);
+        self.queues.iter().skip(id).step_by(every.max(1))
     }
 
     /// Start of window `index` in seconds since the end of the warm-up (negative before it).
@@ -249,4 +260,6 @@ pub struct RunRecord {
     pub latency_failed: Histogram,
     /// The same, one entry per population.
     pub latencies: Vec<Latencies>,
+    /// What became of jobs, one entry per queue of them.
+    pub jobs: Vec<JobRecord>,
 }

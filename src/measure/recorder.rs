@@ -8,11 +8,15 @@ use crate::engine::RunReport;
 use crate::engine::observe::Cause;
 use crate::engine::observe::Deferral;
 use crate::engine::observe::EdgeLevel;
+use crate::engine::observe::JobEnd;
 use crate::engine::observe::Observer;
+use crate::engine::observe::QueueLevel;
 use crate::engine::observe::Reason;
+use crate::engine::observe::Return;
 use crate::engine::observe::ServiceLevel;
 use crate::engine::observe::Verdict;
 use crate::measure::deferred::DeferredCounts;
+use crate::measure::jobs::JobRecorder;
 use crate::measure::record::EdgeWindow;
 use crate::measure::record::Latencies;
 use crate::measure::record::PopulationWindow;
@@ -56,6 +60,7 @@ pub struct Recorder {
     deferred: Vec<DeferredCounts>,
     series: Series,
     latencies: Vec<Latencies>,
+    jobs: Vec<JobRecorder>,
 }
 
 impl Recorder {
@@ -65,8 +70,8 @@ impl Recorder {
         let warm_up_windows = model.run.warm_up.as_nanos() / window.as_nanos();
         let windows = warm_up_windows + model.run.horizon.as_nanos() / window.as_nanos();
         let planned = windows as usize;
-        let (populations, services, edges) =
-            (model.populations.len(), model.services.len(), model.edges.len());
+        let (populations, services, edges, queues) =
+            (model.populations.len(), model.services.len(), model.edges.len(), model.queues.len());
         Self {
             start: SimTime::ZERO + model.run.warm_up,
             window_ns: window.as_nanos(),
@@ -84,9 +89,11 @@ impl Recorder {
                 populations: Vec::with_capacity(planned * populations),
                 services: Vec::with_capacity(planned * services),
                 edges: Vec::with_capacity(planned * edges),
+                queues: Vec::with_capacity(planned * queues),
                 backlog: Vec::with_capacity(planned),
             },
             latencies: vec![Latencies::default(); populations],
+            jobs: vec![JobRecorder::new(SimTime::ZERO + model.run.warm_up); queues],
         }
     }
 
@@ -111,6 +118,7 @@ impl Recorder {
             latency_ok: all.ok,
             latency_failed: all.failed,
             latencies: self.latencies,
+            jobs: self.jobs.into_iter().map(|queue| queue.record).collect(),
         }
     }
 
@@ -249,6 +257,47 @@ impl Observer for Recorder {
         if now >= self.start {
             self.deferred[service].count(what);
         }
+    }
+
+    #[inline]
+    fn enqueued(&mut self, now: SimTime, queue: usize, _population: usize) {
+        self.jobs[queue].enqueued(now);
+    }
+
+    #[inline]
+    fn claimed(&mut self, now: SimTime, queue: usize, due_at: SimTime) {
+        self.jobs[queue].claimed(now, due_at);
+    }
+
+    #[inline]
+    fn executed(&mut self, now: SimTime, queue: usize, _nth: u32) {
+        self.jobs[queue].executed(now);
+    }
+
+    #[inline]
+    fn returned(&mut self, now: SimTime, queue: usize, why: Return, _due_at: SimTime) {
+        self.jobs[queue].returned(now, why);
+    }
+
+    #[inline]
+    fn job_ended(&mut self, now: SimTime, end: &JobEnd) {
+        self.jobs[end.queue].ended(now, end);
+    }
+
+    #[inline]
+    fn reopened(&mut self, now: SimTime, queue: usize, put_back: bool) {
+        self.jobs[queue].reopened(now, put_back);
+    }
+
+    #[inline]
+    fn suspended(&mut self, now: SimTime, queue: usize, is: bool) {
+        self.jobs[queue].suspended(now, is);
+    }
+
+    fn queues_at_window_end(&mut self, now: SimTime, queues: &[QueueLevel]) {
+        let ended =
+            self.jobs.iter_mut().zip(queues).map(|(jobs, level)| jobs.window_ends(now, level));
+        self.series.queues.extend(ended);
     }
 
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {

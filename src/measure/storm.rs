@@ -134,6 +134,7 @@ fn assess(model: &Model, record: &RunRecord, lifted: Option<Duration>) -> RunOut
         wasted_share: counts::wasted_share(series, timeline.zero),
         verdicts: record.verdicts.iter().copied().sum(),
         populations: record.verdicts.clone(),
+        jobs: record.jobs.iter().map(|queue| queue.counts).collect(),
         answers: Vec::new(),
         events: record.events,
         fingerprint: record.fingerprint,

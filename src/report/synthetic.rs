@@ -274,6 +274,7 @@ fn outcome(
         wasted_share: Some(0.5),
         verdicts: Verdicts { born: 90_000, ok: 7_000, ..Verdicts::default() },
         populations: Vec::new(),
+        jobs: Vec::new(),
         answers: Vec::new(),
         events: 12_345_678,
         fingerprint: 0xfeed,
@@ -351,6 +352,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         latency_ok_ms: LatencySummary::default(),
         latency_failed_ms: LatencySummary::default(),
         populations: Vec::new(),
+        queues: Vec::new(),
         events: 1_234_567_800,
         marks: Vec::new(),
     };
@@ -366,6 +368,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
         latencies: Vec::new(),
+        jobs: Vec::new(),
     };
     let result = VariantResult {
         variant: index,
@@ -379,6 +382,7 @@ fn variant(scenario: &Scenario, index: usize, share: f64) -> (VariantResult, Var
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
         latencies: Vec::new(),
+        jobs: Vec::new(),
         planned: 100,
     };
     (result, summary)

@@ -18,6 +18,7 @@ use crate::report::files::safe_name;
 use crate::report::words;
 
 mod deferred;
+mod queues;
 mod series;
 
 /// A table: names of the columns, then rows.
@@ -50,6 +51,10 @@ pub fn all(material: &Material<'_>) -> Result<Vec<Output>, ReportError> {
         let name = safe_name(view.name());
         outputs.push(Output::new(format!("series-{name}.csv"), series::series(&view).encoded()?));
         outputs.push(Output::new(format!("band-{name}.csv"), series::band(&view).encoded()?));
+        if !view.model().queues.is_empty() {
+            let table = queues::queues(&view).encoded()?;
+            outputs.push(Output::new(format!("queues-{name}.csv"), table));
+        }
     }
     Ok(outputs)
 }

@@ -93,8 +93,11 @@ pub(crate) fn settings_that_differ(
 fn expectation(line: &Expectation, scenario: &Scenario) -> Node {
     let variant = &scenario.variants[line.variant];
     let mut entries = vec![entry("variant", text(&variant.name))];
-    let scope = line.measure.scope(&variant.model).into_iter();
-    entries.extend(scope.map(|(key, value)| entry(key, text(&value))));
+    for (key, value) in line.measure.scope(&variant.model) {
+        // A switch is a bare word; names and spans may look like one and are not.
+        let bare = key == "failed";
+        entries.push(entry(key, node(Value::Scalar { text: value, quoted: !bare })));
+    }
     // The words of an expectation begin with its key and end with its bound.
     let mut words = line.text.split_whitespace();
     let key = words.next().unwrap_or_default();

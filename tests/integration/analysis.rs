@@ -80,11 +80,13 @@ fn record(model: &Model, replication: u32, back: Option<usize>) -> RunRecord {
             populations: (0..windows).map(window).collect(),
             services: vec![ServiceWindow { first: BORN, ..ServiceWindow::default() }; windows],
             edges: Vec::new(),
+            queues: Vec::new(),
             backlog: vec![0; windows],
         },
         latency_ok: Histogram::default(),
         latency_failed: Histogram::default(),
         latencies: Vec::new(),
+        jobs: Vec::new(),
     }
 }
 

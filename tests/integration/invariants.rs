@@ -14,18 +14,22 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use stormlab::engine;
 use stormlab::engine::observe::Cause;
+use stormlab::engine::observe::WaitEnd;
 use stormlab::lint;
 use stormlab::measure::record::Ending;
 use stormlab::measure::record::RunRecord;
 use stormlab::measure::recorder::Recorder;
 use stormlab::measure::simulate;
 use stormlab::policy::budget::BudgetConfig;
+use stormlab::policy::deferred::Consumer;
+use stormlab::policy::deferred::ReadKind;
 use stormlab::policy::stack::CallerScope;
 use stormlab::policy::stack::Policy;
 use stormlab::policy::throttle::rate::WhenEmpty;
 use stormlab::scenario;
 use stormlab::scenario::model::Caller;
 use stormlab::scenario::model::Deed;
+use stormlab::scenario::model::Deferred;
 use stormlab::scenario::model::Idempotency;
 use stormlab::scenario::model::MadeOnce;
 use stormlab::scenario::model::Model;
@@ -126,6 +130,7 @@ fn check(case: &Case) {
     check_attempts(model, &record, &witness);
     check_budgets(model, &witness);
     check_effects(model, &record, &witness);
+    check_deferred(model, &record, &witness);
     check_latencies(&record.latency_ok);
     check_latencies(&record.latency_failed);
 }
@@ -366,6 +371,34 @@ fn check_effects(model: &Model, record: &RunRecord, witness: &Witness) {
         if operations().all(keyed) && service.idempotency.as_ref().is_some_and(keeps) {
             assert_eq!(all, first, "service {id}");
         }
+    }
+}
+
+/// Of a result that was written the wait ends at most once; of destructive reads it is handed out at
+/// most once; and only a consumer that tells failures from nothing misreads none.
+fn check_deferred(model: &Model, record: &RunRecord, witness: &Witness) {
+    for (id, counts) in record.deferred.iter().enumerate() {
+        let told = &witness.services[id];
+        let of = |why: WaitEnd| told.wait_ends[why as usize];
+        if model.run.warm_up.is_zero() {
+            assert_eq!(
+                (counts.written, counts.misread, counts.destroyed, counts.ends),
+                (told.written, told.misread, told.destroyed, told.wait_ends)
+            );
+        }
+        let read = of(WaitEnd::Done) + of(WaitEnd::Failed) + of(WaitEnd::FalseSuccess);
+        let ended = read + of(WaitEnd::Overwritten) + of(WaitEnd::Unread);
+        assert!(ended <= told.written, "service {id}: {told:?}");
+        let calls = || {
+            let edges = model.edges.iter().filter(|edge| edge.target == id);
+            edges.filter_map(|edge| edge.deferred.as_ref())
+        };
+        let typed = |it: &Deferred| matches!(it.consumer, Consumer::Typed | Consumer::RejectList);
+        assert!(read + told.destroyed <= told.written, "service {id}: {told:?}");
+        assert!(!calls().all(typed) || told.misread == 0 || sets(model), "service {id}");
+        assert!(calls().any(|_| true) || sets(model) || told.written == 0, "service {id}");
+        let plain = |it: &Deferred| it.read == ReadKind::Plain;
+        assert!(!calls().all(plain) || told.destroyed == 0 || sets(model), "service {id}");
     }
 }
 

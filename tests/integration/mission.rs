@@ -3,6 +3,7 @@
 //! The ids in brackets are those of the rules and figures that the systems state.
 
 mod coverage;
+mod deferred;
 mod dotnet;
 mod figures;
 mod nest;

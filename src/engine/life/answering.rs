@@ -357,22 +357,6 @@ impl<'p, O: Observer> Life<'p, O> {
         self.take_next(service, replica);
     }
 
-    /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
-    /// caller that left: only a request at the other end of the chain counts.
-    pub(super) fn is_awaited(&self, slot: u32) -> bool {
-        let mut slot = slot;
-        loop {
-            let caller = self.attempts[slot].caller;
-            if is_gone(caller) {
-                return false;
-            }
-            match self.origin(self.calls[caller].parent).slot() {
-                Ok(_) => return true,
-                Err(attempt) => slot = attempt,
-            }
-        }
-    }
-
     /// The service that an edge leads to.
     #[inline(always)]
     pub(super) fn target(&self, edge: u16) -> usize {

@@ -179,4 +179,20 @@ impl<O: Observer> Life<'_, O> {
         let arrived_at = self.attempts[slot].arrived_at;
         self.servers[service].count_wait(self.calendar.now(), arrived_at);
     }
+
+    /// Does anybody still wait for what this attempt does? A caller may itself be the work of a
+    /// caller that left: only a request at the other end of the chain counts.
+    pub(super) fn is_awaited(&self, slot: u32) -> bool {
+        let mut slot = slot;
+        loop {
+            let caller = self.attempts[slot].caller;
+            if is_gone(caller) {
+                return false;
+            }
+            match self.origin(self.calls[caller].parent).slot() {
+                Ok(_) => return true,
+                Err(attempt) => slot = attempt,
+            }
+        }
+    }
 }

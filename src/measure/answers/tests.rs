@@ -4,6 +4,8 @@ use crate::measure::fixture::calm;
 use crate::measure::fixture::model;
 use crate::measure::record::EdgeWindow;
 use crate::measure::record::Latencies;
+use crate::scenario::model::CAUSES;
+use crate::scenario::model::DEAD_LETTERS;
 use crate::units::Duration;
 use crate::units::Share;
 
@@ -100,7 +102,8 @@ fn effects_are_of_one_service_or_of_all() {
 
 #[test]
 fn causes_have_the_same_names_in_scenarios_and_results() {
-    assert_eq!(crate::scenario::model::CAUSES.to_vec(), Cause::ALL.map(Cause::name).to_vec());
+    assert_eq!(CAUSES.to_vec(), Cause::ALL.map(Cause::name).to_vec());
+    assert_eq!(DEAD_LETTERS.to_vec(), DeadLetter::ALL.map(DeadLetter::name).to_vec());
 }
 
 #[test]

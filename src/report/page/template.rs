@@ -32,6 +32,8 @@ pub struct Template {
     text: String,
     pieces: Vec<Piece>,
     files: Vec<Used>,
+    /// The replications of files that it says nothing else of.
+    replications: Option<u32>,
 }
 
 /// A scenario file that a template uses.
@@ -83,7 +85,8 @@ impl Template {
     /// Every placeholder that is none, with its place.
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let (file, text) = (file.to_owned(), text.to_owned());
-        let mut template = Self { file, text, pieces: Vec::new(), files: Vec::new() };
+        let mut template =
+            Self { file, text, pieces: Vec::new(), files: Vec::new(), replications: None };
         let mut problems = Vec::new();
         let mut from = 0;
         while let Some(start) = template.text[from..].find("{{").map(|at| from + at) {
@@ -115,14 +118,13 @@ impl Template {
         let parts: Vec<_> = parts.collect();
         match (&words[..], &parts[..]) {
             (["commands"], []) => Ok(Some(Piece::Commands)),
+            (["runs", number], []) => {
+                self.replications = Some(runs(number)?);
+                Ok(None)
+            }
             (["runs", file, number], []) => {
-                let Some(number) = number.parse().ok().filter(|it| (1..=MOST_RUNS).contains(it))
-                else {
-                    let problem = format!("`{number}` is no number of runs");
-                    return wrong(problem, format!("accepted are 1 to {MOST_RUNS}"));
-                };
                 let file = self.file(file, &place)?;
-                self.files[file].replications = Some(number);
+                self.files[file].replications = Some(runs(number)?);
                 Ok(None)
             }
             (["table", file], [variants, columns]) => {
@@ -188,7 +190,7 @@ impl Template {
     /// The scenario files, relative to the template, with the runs that it asks for instead of
     /// theirs.
     pub fn files(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
-        self.files.iter().map(|used| (&*used.name, used.replications))
+        self.files.iter().map(|used| (&*used.name, used.replications.or(self.replications)))
     }
 
     /// An error about one of the scenario files, where it is named first.
@@ -261,6 +263,14 @@ impl Template {
         let wanted = |index: &usize| named.contains(&&*scenario.variants[*index].name);
         (0..scenario.variants.len()).filter(wanted).collect()
     }
+}
+
+/// A number of runs.
+fn runs(word: &str) -> Result<u32, Wrong> {
+    word.parse().ok().filter(|it| (1..=MOST_RUNS).contains(it)).ok_or_else(|| {
+        let problem = format!("`{word}` is no number of runs");
+        Wrong(problem, format!("accepted are 1 to {MOST_RUNS}"))
+    })
 }
 
 /// How many bytes before the end of a placeholder its last part begins, blanks left aside.

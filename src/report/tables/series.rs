@@ -116,7 +116,7 @@ fn series_row(view: &View<'_>, index: usize) -> Vec<String> {
 }
 
 /// The entries of one window in a series of all windows.
-fn entities<T>(all: &[T], windows: usize, index: usize) -> &[T] {
+pub(super) fn entities<T>(all: &[T], windows: usize, index: usize) -> &[T] {
     let each = all.len() / windows.max(1);
     all.get(index * each..(index + 1) * each).unwrap_or_default()
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod deferred;
+mod jobs;
 mod table;
 
 use std::fmt::Write;
@@ -46,6 +47,9 @@ pub fn render(material: &Material<'_>, width: usize) -> String {
         }
     }
     let _ = writeln!(out, "\n{}\n", table(&views, width).trim_fmt());
+    if let Some(jobs) = jobs::table(&views) {
+        let _ = writeln!(out, "{}\n", jobs.trim_fmt());
+    }
     if views.iter().any(View::sheds) {
         let note = "load and lost: requests that the operator shed aside.";
         for line in wrapped(note, width.min(WIDEST_TEXT)) {

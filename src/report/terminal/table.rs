@@ -64,7 +64,7 @@ pub(super) fn table(views: &[View<'_>], width: usize) -> Table {
 }
 
 /// Blanks after each column.
-const PADDING: usize = 2;
+pub(super) const PADDING: usize = 2;
 /// Narrower sparklines show nothing, wider ones no more.
 const LEAST_SPARK: usize = 17;
 const MOST_SPARK: usize = 40;
@@ -129,7 +129,7 @@ fn sparkline(values: &[f64], width: usize) -> String {
 }
 
 /// Text of at most `width` letters, cut with an ellipsis.
-fn clipped(text: &str, width: usize) -> String {
+pub(super) fn clipped(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }

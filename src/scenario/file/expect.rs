@@ -8,7 +8,9 @@ use crate::scenario::file::MOST_ENTITIES;
 use crate::scenario::file::reference;
 use crate::scenario::model::Comparison;
 use crate::scenario::model::ExpectedResults;
+use crate::scenario::model::JobQuestion;
 use crate::scenario::model::Phase;
+use crate::scenario::model::Statistic;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
 use crate::scenario::reader;
@@ -68,6 +70,8 @@ pub(in crate::scenario) enum WrittenMeasure {
     UnansweredShare,
     Latency,
     Rejected,
+    /// Of a queue of jobs; what stands in it in place of a statistic or a reason is made good.
+    Jobs(JobQuestion),
     Finding(String),
 }
 
@@ -108,7 +112,7 @@ pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str>
     MEASURES.iter().map(|(name, ..)| *name)
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 34] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 48] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -143,7 +147,28 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 34] = [
     ("unanswered_share", WrittenMeasure::UnansweredShare, Kind::Share),
     ("latency", WrittenMeasure::Latency, Kind::Span),
     ("rejected", WrittenMeasure::Rejected, Kind::Number),
+    ("delivered_share", WrittenMeasure::Jobs(JobQuestion::DeliveredShare), Kind::Share),
+    ("dead_letters", WrittenMeasure::Jobs(JobQuestion::DeadLetters(None)), Kind::Number),
+    ("executions", WrittenMeasure::Jobs(JobQuestion::Executions), Kind::Number),
+    (
+        "executions_per_dead_letter",
+        WrittenMeasure::Jobs(JobQuestion::ExecutionsPerDeadLetter),
+        Kind::Number,
+    ),
+    ("storage_writes", WrittenMeasure::Jobs(JobQuestion::StorageWrites), Kind::Number),
+    ("lateness", WrittenMeasure::Jobs(JobQuestion::Lateness(ANY)), Kind::Span),
+    ("to_dead_letter", WrittenMeasure::Jobs(JobQuestion::ToDeadLetter(ANY)), Kind::Span),
+    ("claim_lag", WrittenMeasure::Jobs(JobQuestion::ClaimLag(ANY)), Kind::Span),
+    ("first_dead_letter", WrittenMeasure::Jobs(JobQuestion::FirstDeadLetter), Kind::Span),
+    ("oldest_due", WrittenMeasure::Jobs(JobQuestion::OldestDue), Kind::Span),
+    ("suspended", WrittenMeasure::Jobs(JobQuestion::Suspended), Kind::Number),
+    ("suspensions", WrittenMeasure::Jobs(JobQuestion::Suspensions), Kind::Number),
+    ("at_rest", WrittenMeasure::Jobs(JobQuestion::AtRest), Kind::Number),
+    ("most_at_rest", WrittenMeasure::Jobs(JobQuestion::MostAtRest), Kind::Number),
 ];
+
+/// Stands where `quantile` says which.
+const ANY: Statistic = Statistic::Mean;
 
 /// Reads the list; a line with several measures is several expectations.
 pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Vec<WrittenExpectation> {
@@ -166,7 +191,10 @@ pub(in crate::scenario) fn read(node: &Node, problems: &mut Problems) -> Vec<Wri
 fn read_line(node: &Node, all: &mut Vec<WrittenExpectation>, problems: &mut Problems) {
     let Some(mut fields) = Fields::open(node, "an expectation", problems) else { return };
     let variant = fields.get("variant", problems, reference);
-    let scope = WrittenScope::read(&mut fields, problems);
+    let mut unsound = Problems::default();
+    let scope = WrittenScope::read(&mut fields, &mut unsound);
+    let is_sound = unsound.is_empty();
+    problems.take(unsound);
     let before = all.len();
     let mut named = Vec::new();
     let mut add = |measure, comparison, text, place| {
@@ -188,7 +216,10 @@ fn read_line(node: &Node, all: &mut Vec<WrittenExpectation>, problems: &mut Prob
         }
         named.push(measure);
     }
-    if named.is_empty() && all.len() == before {
+    if !is_sound {
+        all.truncate(before); // What cannot be read is not what is missing.
+    }
+    if named.is_empty() {
         problems.push_with(
             fields.head(),
             "this expects nothing",

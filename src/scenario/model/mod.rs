@@ -45,6 +45,8 @@ pub use expectations::ExpectedResults;
 pub use expectations::Phase;
 pub use questions::AskedVerdict;
 pub use questions::CAUSES;
+pub use questions::DEAD_LETTERS;
+pub use questions::JobQuestion;
 pub use questions::Question;
 pub use questions::Statistic;
 pub use queues::Claim;

@@ -24,6 +24,10 @@ pub const CAUSES: [&str; 9] = [
     "pushed_back",
 ];
 
+/// Why a job is given up, by the names used in results.
+pub const DEAD_LETTERS: [&str; 7] =
+    ["permanent", "attempts", "age", "refused", "suspended", "counter", "pushed_back"];
+
 /// A number of one run. Everything counts from the end of the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +80,47 @@ pub enum Question {
         /// `breaker_open`, `bulkhead_full` or `throttled`; `None`: all of them.
         class: Option<Class>,
     },
+    /// Something of the jobs of a queue.
+    Jobs {
+        /// The queue, by its place in the model.
+        queue: usize,
+        /// What.
+        of: JobQuestion,
+    },
+}
+
+/// What is asked of the jobs of a queue; spans in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobQuestion {
+    /// Jobs done ÷ jobs stored.
+    DeliveredShare,
+    /// Jobs given up, for one reason by name or for any.
+    DeadLetters(Option<&'static str>),
+    /// Executions ÷ jobs stored.
+    Executions,
+    /// Executions of the jobs given up ÷ jobs given up.
+    ExecutionsPerDeadLetter,
+    /// What workers write to the storage ÷ jobs stored.
+    StorageWrites,
+    /// From birth to the end of the jobs done.
+    Lateness(Statistic),
+    /// From the first failure to the end of the jobs given up.
+    ToDeadLetter(Statistic),
+    /// From falling due to the claim.
+    ClaimLag(Statistic),
+    /// When the first job was given up.
+    FirstDeadLetter,
+    /// The longest that the oldest job due had been so at the end of a window.
+    OldestDue,
+    /// Destinations suspended at the end of the run.
+    Suspended,
+    /// Times that a destination was suspended.
+    Suspensions,
+    /// Jobs at rest at the end of the run, those that wait for their destination among them.
+    AtRest,
+    /// Most of them at the end of a window.
+    MostAtRest,
 }
 
 /// How a request ended.
@@ -149,6 +194,18 @@ impl Question {
                 scope.push(service(*id));
                 scope.extend(class.map(|class| ("class", class.name().into())));
             }
+            Self::Jobs { queue, of } => {
+                scope.push(("queue", model.queues[*queue].name.clone()));
+                match of {
+                    JobQuestion::DeadLetters(reason) => {
+                        scope.extend(reason.map(|reason| ("reason", reason.into())));
+                    }
+                    JobQuestion::Lateness(at)
+                    | JobQuestion::ToDeadLetter(at)
+                    | JobQuestion::ClaimLag(at) => scope.push(("quantile", at.name())),
+                    _ => {}
+                }
+            }
         }
         scope
     }
@@ -156,7 +213,9 @@ impl Question {
     /// The least and the largest answer there can be.
     pub const fn range(&self) -> (f64, f64) {
         match self {
-            Self::Ended { .. } | Self::Unanswered { .. } => (0.0, 1.0),
+            Self::Ended { .. }
+            | Self::Unanswered { .. }
+            | Self::Jobs { of: JobQuestion::DeliveredShare, .. } => (0.0, 1.0),
             _ => (0.0, f64::INFINITY),
         }
     }

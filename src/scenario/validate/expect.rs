@@ -7,8 +7,10 @@ use crate::scenario::file::WrittenMeasure;
 use crate::scenario::model::AskedVerdict;
 use crate::scenario::model::Expectation;
 use crate::scenario::model::ExpectedMeasure;
+use crate::scenario::model::JobQuestion;
 use crate::scenario::model::Model;
 use crate::scenario::model::Question;
+use crate::scenario::model::Statistic;
 use crate::scenario::reader;
 use crate::scenario::reader::Spanned;
 use crate::units::Duration;
@@ -135,12 +137,7 @@ impl Meaning<'_> {
             }
             WrittenMeasure::Latency => {
                 let population = self.population(problems)?;
-                let at = self.need(
-                    scope.quantile.map(|at| at.value),
-                    "which latency of all?",
-                    "add `quantile: 99%`, `quantile: mean` or `quantile: max` to the line",
-                    problems,
-                )?;
+                let at = self.statistic(problems)?;
                 let failed = scope.failed.is_some_and(|failed| failed.value);
                 Question::Latency { population, at, failed }
             }
@@ -149,8 +146,38 @@ impl Meaning<'_> {
                     .service("rejections are those on the way to one service", problems)?,
                 class: scope.class.map(|class| class.value),
             },
+            WrittenMeasure::Jobs(of) => self.of_jobs(of, problems)?,
             _ => Question::Effects(self.one_or_all(problems)?),
         })
+    }
+
+    fn of_jobs(&self, of: JobQuestion, problems: &mut Problems) -> Option<Question> {
+        let scope = &self.written.scope;
+        let help = "add `queue: NAME` to the line";
+        let name =
+            self.need(scope.queue.as_ref(), "jobs are those of one queue", help, problems)?;
+        let known: Vec<_> = self.model.queues.iter().map(|queue| queue.name.as_str()).collect();
+        let queue = found("queue", name, &known, problems)?;
+        let of = match of {
+            JobQuestion::DeadLetters(_) => {
+                JobQuestion::DeadLetters(scope.reason.map(|reason| reason.value))
+            }
+            JobQuestion::Lateness(_) => JobQuestion::Lateness(self.statistic(problems)?),
+            JobQuestion::ToDeadLetter(_) => JobQuestion::ToDeadLetter(self.statistic(problems)?),
+            JobQuestion::ClaimLag(_) => JobQuestion::ClaimLag(self.statistic(problems)?),
+            other => other,
+        };
+        Some(Question::Jobs { queue, of })
+    }
+
+    /// Which number stands for all.
+    fn statistic(&self, problems: &mut Problems) -> Option<Statistic> {
+        self.need(
+            self.written.scope.quantile.map(|at| at.value),
+            "which of all the values?",
+            "add `quantile: 99%`, `quantile: mean` or `quantile: max` to the line",
+            problems,
+        )
     }
 
     /// What must not be missing.

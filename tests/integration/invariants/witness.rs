@@ -5,11 +5,13 @@ use std::ops::RangeInclusive;
 
 use stormlab::engine::RunReport;
 use stormlab::engine::observe::Cause;
+use stormlab::engine::observe::Deferral;
 use stormlab::engine::observe::EdgeLevel;
 use stormlab::engine::observe::Observer;
 use stormlab::engine::observe::Reason;
 use stormlab::engine::observe::ServiceLevel;
 use stormlab::engine::observe::Verdict;
+use stormlab::engine::observe::WaitEnd;
 use stormlab::measure::recorder::Recorder;
 use stormlab::policy::outcome::Class;
 use stormlab::scenario::model::Action;
@@ -37,6 +39,11 @@ pub(super) struct Service {
     pub(super) replays: u64,
     pub(super) conflicts: u64,
     pub(super) mismatches: u64,
+    /// Of deferred results.
+    pub(super) written: u64,
+    pub(super) misread: u64,
+    pub(super) destroyed: u64,
+    pub(super) wait_ends: [u64; WaitEnd::COUNT],
     /// Attempts inside, by the moment they arrived.
     inside: BTreeMap<SimTime, u64>,
     /// The stays of those that are over.
@@ -274,6 +281,17 @@ impl Observer for Witness<'_> {
         self.services[service].mismatches += 1;
     }
 
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
+        self.at(now);
+        let service = &mut self.services[service];
+        match what {
+            Deferral::Written { .. } => service.written += 1,
+            Deferral::Misread => service.misread += 1,
+            Deferral::Destroyed => service.destroyed += 1,
+            Deferral::Ended { why, .. } => service.wait_ends[why as usize] += 1,
+        }
+    }
+
     fn crashed(&mut self, now: SimTime, service: usize) {
         self.at(now);
         self.services[service].crashes += 1;
@@ -371,6 +389,10 @@ impl Observer for Both<'_> {
     fn conflicted(&mut self, now: SimTime, service: usize) {
         self.recorder.conflicted(now, service);
         self.witness.conflicted(now, service);
+    }
+    fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
+        self.recorder.deferred(now, service, what);
+        self.witness.deferred(now, service, what);
     }
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
         self.recorder.removed(now, service, arrived_at);

@@ -194,6 +194,7 @@ fn mistakes_in_a_template_are_told_with_their_place() {
     check("{{ pause.yaml base lost_share soon }}", 1, &["`soon` says nothing of a measure"]);
     check("{{ paus.yaml base lost_share }}", 1, &["`paus.yaml` could not be read"]);
     check("{{ runs pause.yaml 0 }}{{ pause.yaml base lost_share }}", 1, &["accepted are 1 to"]);
+    check("{{ runs many }}{{ pause.yaml base lost_share }}", 1, &["`many` is no number of runs"]);
     check("{{ runs pause.yaml 2 }}", 1, &["nothing of `pause.yaml` is shown"]);
     check("a\nb\n{{ pause.yaml base", 3, &["this has no end"]);
     check("{{ tabel pause.yaml | * | lost_share }}", 1, &["this is no placeholder", "{{ table"]);

@@ -130,7 +130,7 @@ fn what_is_missing_or_idle_is_told_with_its_place() {
     check("service: shop, attempts: \"== 1\", to: 101s", "the run ends at 100s");
     check("service: shop, attempts: \"== 1\", to: 0s", "this span must be longer than 0s");
     check("service: shop, attempts: \"== 1\", from: 100s", "this span is empty");
-    check("latency: \"<= 1s\"", "which latency of all?");
+    check("latency: \"<= 1s\"", "which of all the values?");
     check("latency: \"<= 1s\", quantile: median", "`median` is no quantile");
     check("latency: \"<= 1s\", quantile: 101%", "`101%`: this share is out of range");
     check("latency: \"<= 10\", quantile: 50%", "`<= 10`:");
@@ -144,4 +144,97 @@ fn what_is_missing_or_idle_is_told_with_its_place() {
     check("effects: \"<= 1, 2\"", "`2`: a bound begins with `>=`, `<=` or `==`");
     check("effects: \"<= 1, >= 0, >= 0\"", "`>= 0, >= 0`: ");
     check("effects: \"= 1\"", "`= 1`: a bound begins with `>=`, `<=` or `==`");
+}
+
+/// Five poisoned jobs that are executed four times, and twenty good ones for ten workers that look
+/// for work once a second. Each execution takes 10 ms and 100 ms.
+const JOBS: &str = r#"
+schema: 1
+name: jobs
+run: { horizon: 100s, warm_up: 0s, window: 1s, replications: 2, seed: 1 }
+clients:
+  bad: { arrivals: { burst: { count: 5, at: 1.005s } }, calls: broken, policy: p, queue: poison }
+  good: { arrivals: { burst: { count: 20, at: 1.005s } }, calls: shop, policy: p, queue: healthy }
+services:
+  shop: { workers: 20, work: { constant: 100ms } }
+  broken: { workers: 5, work: { constant: 10ms }, errors: { share: 100%, class: unavailable } }
+policies:
+  p: { attempt_timeout: 1s }
+queues:
+  poison:
+    workers: 10
+    claim: { every: 10ms, batch: 100 }
+    retry: { max_attempts: 4, backoff: { exponential: { base: 3s, factor: 2 } }, jitter: none }
+  healthy: { workers: 10, claim: { every: 1s, batch: 100 } }
+expect:
+"#;
+
+/// [K1, K19] Executions at 1.01, 4.02, 10.03 and 22.04 s, the first failure at 1.02 s, the dead
+/// letters at 22.05 s; good jobs are claimed at 2 s and at 3 s.
+#[rustfmt::skip]
+const OF_JOBS: [(&str, f64); 22] = [
+    ("queue: poison, delivered_share: \"== 0%\"", 0.0),
+    ("queue: healthy, delivered_share: \"== 100%\"", 1.0),
+    ("queue: poison, dead_letters: \"== 5\"", 5.0),
+    ("queue: poison, dead_letters: \"== 5\", reason: attempts", 5.0),
+    ("queue: poison, dead_letters: \"== 0\", reason: permanent", 0.0),
+    ("queue: healthy, dead_letters: \"== 0\"", 0.0),
+    ("queue: poison, executions: \"== 4\"", 4.0),
+    ("queue: poison, executions_per_dead_letter: \"== 4\"", 4.0),
+    ("queue: healthy, executions: \"== 1\"", 1.0),
+    ("queue: poison, storage_writes: \"== 8\"", 8.0),
+    ("queue: healthy, storage_writes: \"== 2\"", 2.0),
+    ("queue: poison, to_dead_letter: \"== 21.03s\", quantile: mean", 21.03),
+    ("queue: poison, to_dead_letter: \"<= 21.03s\", quantile: max", 21.03),
+    ("queue: poison, first_dead_letter: \"== 22.05s\"", 22.05),
+    ("queue: healthy, lateness: \"== 1.595s\", quantile: mean", 1.595),
+    ("queue: healthy, lateness: \"== 2.095s\", quantile: max", 2.095),
+    ("queue: healthy, claim_lag: \"== 1.495s\", quantile: mean", 1.495),
+    ("queue: healthy, most_at_rest: \"== 20\"", 20.0),
+    ("queue: healthy, oldest_due: \"== 1.995s\"", 1.995),
+    ("queue: healthy, at_rest: \"== 0\"", 0.0),
+    ("queue: healthy, suspended: \"== 0\"", 0.0),
+    ("queue: healthy, suspensions: \"== 0\"", 0.0),
+];
+
+#[test]
+fn every_figure_of_jobs_is_the_one_worked_out_by_hand() {
+    let lines: String = OF_JOBS.iter().map(|(line, ..)| format!("  - {{ {line} }}\n")).collect();
+    let scenario = valid(&format!("{JOBS}{lines}"));
+    let judged = judged(&scenario);
+    let wrong: Vec<_> = judged
+        .iter()
+        .zip(OF_JOBS)
+        .filter(|(judgement, (_, value))| {
+            let found = judgement.measured.estimate.expect("it was measured");
+            judgement.decision != Decision::Pass || (found - value).abs() > 1e-9 * value
+        })
+        .map(|(judgement, _)| format!("{}: {:?}", judgement.text, judgement.measured.estimate))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(judged[3].text, "dead_letters of poison by attempts == 5");
+    assert_eq!(judged[11].text, "to_dead_letter of poison at mean == 21.03s");
+    let expect = again(&scenario).expect;
+    let measures = expect.iter().map(|line| &line.measure);
+    assert!(measures.eq(scenario.expect.iter().map(|line| &line.measure)));
+}
+
+#[test]
+fn what_is_missing_of_a_queue_is_told() {
+    #[track_caller]
+    fn check(line: &str, problem: &str) {
+        let problems = parse(&format!("{JOBS}  - {{ {line} }}\n")).expect_err("it is wrong");
+        let all: String = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(problems.len(), 1, "{all}");
+        assert!(all.contains(problem), "{all}");
+    }
+    check("dead_letters: \"== 1\"", "jobs are those of one queue");
+    check("queue: poisn, dead_letters: \"== 1\"", "there is no queue `poisn`");
+    check("queue: poison, dead_letters: \"== 1\", reason: old", "`old` is none of the words");
+    check("queue: poison, lateness: \"== 1s\"", "which of all the values?");
+    check(
+        "queue: poison, executions: \"== 1\", reason: age",
+        "no measure of this line heeds `reason`",
+    );
+    check("queue: poison, ok_share: \"== 100%\"", "no measure of this line heeds `queue`");
 }

@@ -1,5 +1,6 @@
 //! Queues of jobs as written: what each text means.
 
+use stormlab::lint;
 use stormlab::policy::backoff::Jitter;
 use stormlab::policy::hint::HintRule;
 use stormlab::policy::outcome::Class;
@@ -268,4 +269,35 @@ fn a_variant_changes_a_queue_by_name() {
     assert_eq!((models[2].queues[0].workers, models[2].queues[0].lease), (8, Some(seconds(300))));
     assert_eq!((models[3].queues.len(), models[3].populations[0].queue), (2, Some(1)));
     assert_eq!(models[4].populations[0].queue, None);
+}
+
+/// What `explain` says of a queue, and that keys and waits are those of all executions [W15, N26].
+#[test]
+fn explain_describes_a_queue() {
+    let text = file(
+        "{ workers: 40, lease: 1min, retry: { max_attempts: 16, backoff: { exponential: { base: 1min, \
+         cap: 1h } }, jitter: equal, max_elapsed: 72h }, destinations: { in_flight: 10 }, refused: \
+         dead_letter }",
+    )
+    .replace("work: 5ms", "work: 5ms, idempotency: { kept_for: 5h }")
+    .replace("queue: q", "queue: q, operation: { write: { key: request } }");
+    let said = lint::explain(&valid(&text), "base");
+    for line in [
+        "# Queues of jobs",
+        "# q (fed by web): up to 16 executions per job.",
+        "#   20 jobs/s come in; 40 workers, which claim at most 40 jobs/s.",
+        "#   A job is given up by its attempts, after at most 603min of waits (mean 27140s): before its \
+         age of 3d, unless something else delays it.",
+        "#       7        1h     30min        1h     45min",
+        "#   50 destinations: 10 in flight to each, at most 0.67/s to one whose answers take their \
+         longest.",
+        "#   breaker: one state per [caller, target], 1 of them.",
+        "its key is forgotten after 5h, while attempts may follow one another for",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    let again = lint::explain(&valid(&said), "base");
+    assert_eq!(again, said, "what it prints is a scenario");
+    let once = lint::explain(&valid(&file("{ workers: 1 }")), "base");
+    assert!(once.contains("#   No job is tried again."), "{once}");
 }

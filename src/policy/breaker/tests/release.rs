@@ -36,7 +36,7 @@ fn d32_a_leaked_place_never_comes_back() {
     // A lease finds what was lost, and so does the end of a half-open state.
     let mut leased = config;
     leased.half_open.lease = Some(SECOND);
-    assert_eq!(after_probe(&BreakerConfig { probes: 1, ..leased }, Settled::Leaked).1, true);
+    assert!(after_probe(&BreakerConfig { probes: 1, ..leased }, Settled::Leaked).1);
 }
 
 #[test]

@@ -8,6 +8,8 @@ use crate::scenario::fields::Fields;
 use crate::scenario::file::expect::WrittenMeasure;
 use crate::scenario::file::reference;
 use crate::scenario::model::CAUSES;
+use crate::scenario::model::DEAD_LETTERS;
+use crate::scenario::model::JobQuestion;
 use crate::scenario::model::Statistic;
 use crate::scenario::node::Node;
 use crate::scenario::node::Value;
@@ -34,11 +36,14 @@ pub(in crate::scenario) struct WrittenScope {
     pub(in crate::scenario) quantile: Option<Spanned<Statistic>>,
     pub(in crate::scenario) failed: Option<Spanned<bool>>,
     pub(in crate::scenario) class: Option<Spanned<Class>>,
+    pub(in crate::scenario) queue: Option<Spanned<String>>,
+    pub(in crate::scenario) reason: Option<Spanned<&'static str>>,
 }
 
 impl WrittenScope {
     pub(super) fn read(fields: &mut Fields<'_>, problems: &mut Problems) -> Self {
         let causes = CAUSES.map(|name| (name, name));
+        let reasons = DEAD_LETTERS.map(|name| (name, name));
         Self {
             service: fields.get("service", problems, reference),
             within: fields.get("within", problems, reader::positive_span),
@@ -49,6 +54,8 @@ impl WrittenScope {
             quantile: fields.get("quantile", problems, statistic),
             failed: fields.get("failed", problems, reader::switch),
             class: fields.get("class", problems, reader::word(&LOCAL)),
+            queue: fields.get("queue", problems, reference),
+            reason: fields.get("reason", problems, reader::word(&reasons)),
         }
     }
 
@@ -63,6 +70,8 @@ impl WrittenScope {
             place(self.quantile.map(|it| it.place), "quantile"),
             place(self.failed.map(|it| it.place), "failed"),
             place(self.class.map(|it| it.place), "class"),
+            place(self.queue.as_ref().map(|it| it.place), "queue"),
+            place(self.reason.map(|it| it.place), "reason"),
         ];
         for (key, place) in written.into_iter().flatten() {
             if !measures.iter().any(|measure| measure.heeds().contains(&key)) {
@@ -92,6 +101,11 @@ impl WrittenMeasure {
             Self::FailedShare => &["population", "cause"],
             Self::Latency => &["population", "quantile", "failed"],
             Self::Rejected => &["service", "class"],
+            Self::Jobs(JobQuestion::DeadLetters(_)) => &["queue", "reason"],
+            Self::Jobs(
+                JobQuestion::Lateness(_) | JobQuestion::ToDeadLetter(_) | JobQuestion::ClaimLag(_),
+            ) => &["queue", "quantile"],
+            Self::Jobs(_) => &["queue"],
             _ => &[],
         }
     }

@@ -52,7 +52,7 @@ fn k7_k9_the_cap_is_a_true_maximum_and_clips_the_jitter() {
         for u in [0.0, 0.123_456_7, 0.5, 0.999_999] {
             let wait = backoff.wait(retry, &mut Past::new(), Draw::new(u).expect("a draw"));
             let nanos = wait.as_nanos();
-            assert!(nanos % 1_000_000 == 0, "whole milliseconds: {wait}");
+            assert!(nanos.is_multiple_of(1_000_000), "whole milliseconds: {wait}");
             let expected = capped + u * 1f64.min(3_600.0 - capped);
             near("wait", wait.as_secs_f64(), expected, 0.001_001);
             assert!(wait.as_secs_f64() <= expected + 1e-9, "cut, not rounded");

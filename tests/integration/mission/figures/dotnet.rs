@@ -47,17 +47,20 @@ fn wave(base: &str, runs: u64) -> (Vec<f64>, f64, f64) {
     (seconds, tenth, last)
 }
 
-/// Thinner than a thousand at one instant, and still not "a few hundred per second".
+/// Thinner than a thousand at one instant, and still not "a few hundred per second". Expected are the
+/// exact shares: retry k comes at f(k − 1 + U) ÷ 1.4 bases with f(t) = 2ᵗ tanh √4t, for the sum
+/// telescopes. (N11 has 590, 900, 570, 405, 300, 230 and 1 530, 940, 540, which are rougher.)
 #[test]
 fn n11_decorrelated_jitter_spreads_a_wave_of_a_thousand() {
     let (seconds, tenth, _) = wave("1s", 40);
-    for (found, expected) in seconds.iter().zip([590.0, 900.0, 570.0, 405.0, 300.0, 230.0]) {
-        near("at 1 s", *found, expected, 0.03 * expected);
+    for (found, expected) in seconds.iter().zip([611.8, 894.9, 572.7, 411.3, 320.2, 189.1]) {
+        // Four standard errors of forty runs.
+        near("at 1 s", *found, expected, 11.0);
     }
     near("largest tenth at 1 s", tenth, 119.0, 4.0);
     let (seconds, tenth, last) = wave("500ms", 40);
-    for (found, expected) in seconds.iter().zip([1_530.0, 940.0, 540.0]) {
-        near("at 500 ms", *found, expected, 0.03 * expected);
+    for (found, expected) in seconds.iter().zip([1_506.7, 984.0, 509.3]) {
+        near("at 500 ms", *found, expected, 14.0);
     }
     near("largest tenth at 500 ms", tenth, 224.0, 7.0);
     assert!((2.8..2.9).contains(&last), "{last}");
@@ -84,7 +87,7 @@ fn n12_n13_decorrelated_jitter_is_shorter_than_its_windows_and_uneven() {
         first.iter().filter(|wait| (from..to).contains(*wait)).count() as f64 / 1e5
     };
     near("first tenth of a second", share(0.0, 0.1), 0.02, 0.005);
-    near("fifth", share(0.4, 0.5), 0.21, 0.005);
+    near("fifth", share(0.4, 0.5), 0.215, 0.005);
     // The cap of 10 s never binds.
     near("longest", bounds(&backoff, 3).1, 2.163, 0.001);
 }
@@ -110,7 +113,8 @@ fn fails(budget: &mut Budget, config: &BudgetConfig) -> bool {
 }
 
 fn succeeds(budget: &mut Budget, config: &BudgetConfig) {
-    budget.attempt_succeeded(config, SimTime::ZERO, true, &mut Tab::NEW);
+    let mut tab = Tab::NEW;
+    budget.attempt_succeeded(config, SimTime::ZERO, true, &mut tab);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod losing;
 mod nesting;
 mod retrying;
 mod settling;
+mod striking;
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;

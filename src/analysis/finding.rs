@@ -64,6 +64,8 @@ pub struct Evidence {
     pub triggered: bool,
     /// Simulated time after the last trigger.
     pub watched: Duration,
+    /// How long goodput must stay in its band before anything is judged.
+    pub hold: Duration,
     /// Is the horizon long enough?
     pub horizon: Result<(), HorizonTooShort>,
 }
@@ -80,6 +82,9 @@ impl Evidence {
         if self.triggered && self.compared == 0 {
             let because = "no request is made before the trigger: nothing says what healthy is";
             return (Finding::Inconclusive, because.into());
+        }
+        if !self.triggered && self.watched < self.hold {
+            return (Finding::Inconclusive, self.shorter_than_hold());
         }
         if 100 * u64::from(self.healthy) < HEALTHY_CONTROLS * u64::from(self.controls) {
             return (Finding::Overloaded, self.overloaded());
@@ -132,6 +137,16 @@ impl Evidence {
         format!("only {} of {} {what}", self.healthy, self.controls)
     }
 
+    /// Nothing is triggered, and no run is long enough to be found healthy.
+    fn shorter_than_hold(&self) -> String {
+        format!(
+            "horizon too short: {} of simulated time are less than the {} for which goodput must \
+             hold before a run is called healthy",
+            span(self.watched),
+            span(self.hold),
+        )
+    }
+
     fn too_short(&self, needed: Duration) -> String {
         let enough = if needed.as_secs_f64() < 1e9 {
             format!("a horizon of {} would do", span(needed))
@@ -168,6 +183,7 @@ mod tests {
         compared: 20,
         triggered: true,
         watched: Duration::from_secs(2_400),
+        hold: Duration::from_secs(180),
         horizon: Ok(()),
     };
 
@@ -221,6 +237,19 @@ mod tests {
         let (finding, because) = Evidence { horizon: short, ..STORM }.finding();
         assert_eq!(finding, Finding::Inconclusive);
         assert!(because.contains("a horizon of 2 h would do"), "{because}");
+    }
+
+    #[test]
+    fn a_calm_run_shorter_than_the_hold_is_not_called_overloaded() {
+        let calm = Evidence { triggered: false, stuck: 0, healthy: 0, ..STORM };
+        let of = |secs| Evidence { watched: Duration::from_secs(secs), ..calm }.finding();
+        let (finding, because) = of(179);
+        assert_eq!(finding, Finding::Inconclusive);
+        assert!(
+            because.contains("3 min are less than the 3 min") || because.contains("179"),
+            "{because}"
+        );
+        assert_eq!(of(180).0, Finding::Overloaded);
     }
 
     #[test]

@@ -99,6 +99,7 @@ pub(super) fn evidence(variant: &Variant, result: &VariantResult) -> Evidence {
         compared: count(controls, |run| run.baseline_ratio.is_some()),
         triggered: span.is_some(),
         watched: model.run.horizon.saturating_sub(span.unwrap_or_default().1),
+        hold: model.run.recovery.hold,
         horizon: horizon_rule(model),
     }
 }

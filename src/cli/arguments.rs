@@ -127,8 +127,9 @@ fn seed(text: &str) -> Result<u64, String> {
     stormlab run failover.yaml --replications 20 --variant base,full-jitter\n  \
     stormlab run failover.yaml --json | jq '.variants.base.stuck_share'\n\n\
     Files: summary.json, manifest.json, scenario.effective.json, runs.csv, comparison.csv, \
-    series-VARIANT.csv, band-VARIANT.csv, charts/*.svg and *.png. The same scenario, seed and \
-    version give the same bytes, on any number of threads.")]
+    series-VARIANT.csv, band-VARIANT.csv, queues-VARIANT.csv where there are queues of jobs, \
+    charts/*.svg and *.png. The same scenario, seed and version give the same bytes, on any \
+    number of threads.")]
 pub(super) struct RunArguments {
     /// The scenario.
     pub(super) file: PathBuf,

@@ -93,8 +93,9 @@ mod tests {
     use crate::scenario::model::ExpectedMeasure;
 
     fn scenario() -> Scenario {
-        let text = "{schema: 1, name: x, clients: {web: {arrivals: {poisson: 1/s}, calls: shop}}, \
-                    services: {shop: {workers: 1, work: 1ms}}, variants: {other: {run: {window: 2s}}}}";
+        let text = "{schema: 1, name: x, clients: {web: {arrivals: {poisson: 1/s}, calls: shop, queue: q}}, \
+                    queues: {q: {workers: 1}}, services: {shop: {workers: 1, work: 1ms}}, \
+                    variants: {other: {run: {window: 2s}}}}";
         crate::scenario::parse("x", text.as_bytes()).unwrap()
     }
 
@@ -106,7 +107,27 @@ mod tests {
     fn whatever_can_be_expected_can_be_asked_for() {
         let scenario = scenario();
         for name in names() {
-            let keys = [service("shop").as_slice(), &[("within".into(), "2min".into())]].concat();
+            let mut keys = vec![("service", "shop"), ("within", "2min")];
+            match name {
+                "latency" => keys.push(("quantile", "99%")),
+                "lateness" | "to_dead_letter" | "claim_lag" => {
+                    keys.extend([("quantile", "mean"), ("queue", "q")]);
+                }
+                "delivered_share"
+                | "dead_letters"
+                | "executions"
+                | "executions_per_dead_letter"
+                | "storage_writes"
+                | "first_dead_letter"
+                | "oldest_due"
+                | "suspended"
+                | "suspensions"
+                | "at_rest"
+                | "most_at_rest" => keys.push(("queue", "q")),
+                _ => {}
+            }
+            let keys: Vec<_> =
+                keys.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
             let asked = ask(&scenario, "other", name, &keys).unwrap();
             assert_eq!(asked.expectation.variant, 1, "{name}");
             assert_eq!(asked.kind.is_none(), name == "finding");

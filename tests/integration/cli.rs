@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod interrupts;
+mod jobs;
 mod outputs;
 
 use std::fs;

@@ -10,6 +10,7 @@ mod crashes;
 mod decimate;
 mod frame;
 mod goodput;
+mod jobs;
 mod load;
 mod palette;
 mod state;
@@ -37,8 +38,16 @@ pub enum ChartError {
 type Draw = fn(&View<'_>) -> Result<Picture, ChartError>;
 
 /// The pictures of a variant, by the first part of their names.
-const OF_A_VARIANT: [(&str, Draw); 3] =
-    [("load", load::draw), ("goodput", goodput::draw), ("state", state::draw)];
+const OF_A_VARIANT: [(&str, Draw); 4] =
+    [("load", load::draw), ("goodput", goodput::draw), ("state", state::draw), (JOBS, jobs::draw)];
+
+/// The picture that only variants with queues of jobs have.
+const JOBS: &str = "jobs";
+
+/// Has a variant a picture of that kind?
+fn has(view: &View<'_>, kind: &str) -> bool {
+    kind != JOBS || !view.model().queues.is_empty()
+}
 
 /// Every chart of a scenario, as `charts/NAME.svg` and `charts/NAME.png`, drawn on every core.
 ///
@@ -49,8 +58,8 @@ pub fn draw(material: &Material<'_>) -> Result<Vec<Output>, ChartError> {
     let all: Vec<(Draw, String, View<'_>)> = views
         .iter()
         .flat_map(|view| {
-            OF_A_VARIANT
-                .map(|(kind, draw)| (draw, format!("{kind}-{}", safe_name(view.name())), *view))
+            let kinds = OF_A_VARIANT.into_iter().filter(|(kind, _)| has(view, kind));
+            kinds.map(|(kind, draw)| (draw, format!("{kind}-{}", safe_name(view.name())), *view))
         })
         .collect();
     let drawn: Result<Vec<_>, _> =
@@ -61,8 +70,8 @@ pub fn draw(material: &Material<'_>) -> Result<Vec<Output>, ChartError> {
 }
 
 /// The pictures that can be asked for by name: of one variant, and last that of all.
-pub(crate) const KINDS: [&str; 4] =
-    [OF_A_VARIANT[0].0, OF_A_VARIANT[1].0, OF_A_VARIANT[2].0, "comparison"];
+pub(crate) const KINDS: [&str; 5] =
+    [OF_A_VARIANT[0].0, OF_A_VARIANT[1].0, OF_A_VARIANT[2].0, JOBS, "comparison"];
 
 /// One picture as PNG: of a kind and a variant, or of all variants side by side. `None` where
 /// there is no such kind, or the variant was not run.
@@ -75,8 +84,8 @@ pub(crate) fn one(
         None if kind == "comparison" => comparison::draw(material)?,
         None => return Ok(None),
         Some((_, draw)) => match material.views().find(|view| view.name() == variant) {
-            Some(view) => draw(&view)?,
-            None => return Ok(None),
+            Some(view) if has(&view, kind) => draw(&view)?,
+            _ => return Ok(None),
         },
     };
     canvas::png(&picture.svg).map(Some)
@@ -118,6 +127,7 @@ mod tests {
             all.push((format!("load-{name}"), load::draw(&view).unwrap()));
             all.push((format!("goodput-{name}"), goodput::draw(&view).unwrap()));
             all.push((format!("state-{name}"), state::draw(&view).unwrap()));
+            all.push((format!("jobs-{name}"), jobs::draw(&view).unwrap()));
         }
         all
     }

@@ -36,20 +36,20 @@ use crate::scenario::model::ServiceId;
 const MOST_ROWS: usize = 5;
 
 /// A quantity over the windows of a run.
-struct Panel {
+pub(super) struct Panel {
     /// What is counted, before and after the service's name.
-    around: [&'static str; 2],
-    service: String,
-    values: Vec<f64>,
-    colour: Colour,
+    pub(super) around: [&'static str; 2],
+    pub(super) service: String,
+    pub(super) values: Vec<f64>,
+    pub(super) colour: Colour,
     /// A level that matters, and what happens there.
-    limit: Option<(f64, &'static str)>,
+    pub(super) limit: Option<(f64, &'static str)>,
     /// The windows in which replicas crashed, and how many did.
-    crashes: Vec<(usize, u32)>,
+    pub(super) crashes: Vec<(usize, u32)>,
 }
 
 impl Panel {
-    fn peak(&self) -> f64 {
+    pub(super) fn peak(&self) -> f64 {
         self.values.iter().copied().fold(0.0, f64::max)
     }
 
@@ -91,22 +91,37 @@ pub(super) fn draw(view: &View<'_>) -> Result<Picture, ChartError> {
         never.extend(Panel::together(&still));
         columns.extend((!moving.is_empty()).then_some(moving));
     }
+    let mut caption = caption(view);
+    if shown.len() < order.len() {
+        caption += &format!(" {} of {} services, the fullest ones.", shown.len(), order.len());
+    }
+    if !never.is_empty() {
+        caption += &format!(" Never any: {}.", never.join("; "));
+    }
+    page(view, [title(view), caption], &entries(view, &shown), &columns)
+}
+
+/// Whose values they are, and when they were taken.
+pub(super) fn caption(view: &View<'_>) -> String {
+    format!(
+        "One run: replication {}, seed {}. Values at the end of each window of {}; what comes and \
+         goes within one is not seen.",
+        view.replication(),
+        view.seed,
+        view.model().run.window
+    )
+}
+
+/// A page of panels, column by column.
+pub(super) fn page(
+    view: &View<'_>,
+    [title, caption]: [String; 2],
+    entries: &[(Sample, String)],
+    columns: &[Vec<Panel>],
+) -> Result<Picture, ChartError> {
     picture((frame::WIDTH, frame::HEIGHT), |canvas| {
-        let mut caption = format!(
-            "One run: replication {}, seed {}. Values at the end of each window of {}; what comes \
-             and goes within one is not seen.",
-            view.replication(),
-            view.seed,
-            view.model().run.window
-        );
-        if shown.len() < order.len() {
-            caption += &format!(" {} of {} services, the fullest ones.", shown.len(), order.len());
-        }
-        if !never.is_empty() {
-            caption += &format!(" Never any: {}.", never.join("; "));
-        }
-        let top = frame::page(canvas, frame::HEIGHT, &title(view), &view.subtitle(), &caption);
-        let top = frame::legend(canvas, top, &entries(view, &shown));
+        let top = frame::page(canvas, frame::HEIGHT, &title, &view.subtitle(), &caption);
+        let top = frame::legend(canvas, top, entries);
         let first = top + frame::LANE_ROWS as f64 * frame::LANE_ROW;
         let width = (frame::WIDTH - 2.0 * frame::MARGIN) / columns.len().max(1) as f64;
         let time = Time::of(view);

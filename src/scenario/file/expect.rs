@@ -279,7 +279,8 @@ const MOST_BOUNDS: usize = 2;
 
 /// One bound; no refusal: it does not begin as bounds do.
 fn condition(written: &str, kind: Kind) -> Result<Comparison, Option<Refusal>> {
-    const SIGNS: [(&str, fn(f64) -> Comparison); 3] =
+    type Of = fn(f64) -> Comparison;
+    const SIGNS: [(&str, Of); 3] =
         [(">=", Comparison::AtLeast), ("<=", Comparison::AtMost), ("==", Comparison::Equals)];
     let found =
         SIGNS.iter().find_map(|(sign, of)| written.strip_prefix(sign).map(|rest| (rest, of)));

@@ -7,6 +7,7 @@
 mod backoffs;
 mod breakers;
 mod effects;
+mod jobs;
 mod nesting;
 mod policies;
 mod strategies;
@@ -20,6 +21,7 @@ use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Errors;
 use stormlab::scenario::model::ErrorsOf;
 use stormlab::scenario::model::Model;
+use stormlab::scenario::model::Stop;
 use stormlab::scenario::model::Trigger;
 use stormlab::units::Duration;
 use stormlab::units::Share;
@@ -114,6 +116,10 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
     for id in 0..services {
         service(&mut text, &mut tape, id, services);
     }
+    if text.contains("queue: q0") {
+        let queue = jobs::queue(&mut tape);
+        text.push_str(&queue);
+    }
     link(&mut text, &mut tape);
     operator(&mut text, &mut tape, clients, services);
     let mut model = lab::model(&text);
@@ -123,7 +129,7 @@ fn build(mut tape: Tape<'_>, seed: u64) -> Case {
 }
 
 /// What is written in some system or other.
-pub(super) const WORDS: [&str; 111] = [
+pub(super) const WORDS: [&str; 118] = [
     "constant:",
     "linear:",
     "exponential:",
@@ -235,6 +241,13 @@ pub(super) const WORDS: [&str; 111] = [
     "OnTimeout",
     "OnFailure",
     "inside it",
+    "queue: q0",
+    "newest_due",
+    "with_lease",
+    "requeue: blind",
+    "scope: job_step",
+    "holds_worker",
+    "suspend:",
 ];
 
 const POLICIES: usize = 3;
@@ -274,7 +287,8 @@ fn client(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
     }
     let operation = effects::operation(tape);
     let (policy, reply) = (tape.up_to(POLICIES - 1), effects::reply(tape));
-    let _ = writeln!(text, ", policy: p{policy}{operation}{reply} }}");
+    let fed = jobs::fed(tape);
+    let _ = writeln!(text, ", policy: p{policy}{operation}{reply}{fed} }}");
 }
 
 const PER: [&str; 6] =
@@ -290,7 +304,7 @@ fn service(text: &mut String, tape: &mut Tape<'_>, id: usize, services: usize) {
         tape.pick(&[true, false]),
         if tape.rarely(5) { "0s".to_owned() } else { law(tape, &["10ms", "50ms", "100ms", "1s"]) },
         tape.pick(&["none", "queue", "full"]),
-        tape.pick(&["round_robin", "random"]),
+        tape.pick(&["round_robin", "random", "by_destination", "by_process"]),
     );
     let _ = write!(
         text,
@@ -404,7 +418,7 @@ fn triggers(model: &mut Model, tape: &mut Tape<'_>) {
         .collect();
     for _ in 0..tape.up_to(5).saturating_sub(1) {
         let service = tape.up_to(model.services.len() - 1);
-        let effect = match tape.up_to(7) {
+        let effect = match tape.up_to(9) {
             0 => Effect::Refuse(service),
             1 => Effect::Hang(service),
             2 => Effect::Restart(service),
@@ -417,6 +431,11 @@ fn triggers(model: &mut Model, tape: &mut Tape<'_>) {
             5 => Effect::Workers { service, share: tape.share() },
             6 => Effect::LoseReplies { service, share: tape.share() },
             7 => Effect::OtherBodies { service, share: tape.share() },
+            8 if !model.queues.is_empty() => Effect::Stop {
+                queue: 0,
+                processes: 1,
+                how: tape.pick(&[Stop::Crash, Stop::Shutdown]),
+            },
             _ if open.is_empty() => Effect::Hang(service),
             _ => {
                 Effect::Surge { population: tape.pick(&open), factor: tape.pick(&[3.0, 0.0, 0.5]) }

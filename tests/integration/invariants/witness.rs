@@ -7,8 +7,11 @@ use stormlab::engine::RunReport;
 use stormlab::engine::observe::Cause;
 use stormlab::engine::observe::Deferral;
 use stormlab::engine::observe::EdgeLevel;
+use stormlab::engine::observe::JobEnd;
 use stormlab::engine::observe::Observer;
+use stormlab::engine::observe::QueueLevel;
 use stormlab::engine::observe::Reason;
+use stormlab::engine::observe::Return;
 use stormlab::engine::observe::ServiceLevel;
 use stormlab::engine::observe::Verdict;
 use stormlab::engine::observe::WaitEnd;
@@ -18,6 +21,7 @@ use stormlab::scenario::model::Action;
 use stormlab::scenario::model::Deed;
 use stormlab::scenario::model::Effect;
 use stormlab::scenario::model::Model;
+use stormlab::scenario::model::Requeue;
 use stormlab::scenario::model::Trigger;
 use stormlab::units::Duration;
 use stormlab::units::SimTime;
@@ -71,6 +75,14 @@ pub(super) struct Edge {
     backing_off_ns: u128,
 }
 
+/// Seen of a queue of jobs.
+#[derive(Clone, Debug, Default)]
+struct JobsSeen {
+    stored: u64,
+    ended: u64,
+    suspended: u32,
+}
+
 /// What a run told.
 pub(super) struct Witness<'m> {
     model: &'m Model,
@@ -80,6 +92,7 @@ pub(super) struct Witness<'m> {
     pub(super) failed: Vec<[u64; Cause::ALL.len()]>,
     pub(super) services: Vec<Service>,
     pub(super) edges: Vec<Edge>,
+    queues: Vec<JobsSeen>,
     pub(super) last_at: SimTime,
     /// Services that keep their workers and settings.
     steady: Vec<bool>,
@@ -100,6 +113,7 @@ impl<'m> Witness<'m> {
             failed: vec![[0; Cause::ALL.len()]; populations],
             services: vec![Service::default(); model.services.len()],
             edges: vec![Edge::default(); model.edges.len()],
+            queues: vec![JobsSeen::default(); model.queues.len()],
             last_at: SimTime::ZERO,
             steady: (0..model.services.len()).map(|id| is_steady(model, id)).collect(),
             unanswered: BTreeMap::new(),
@@ -256,6 +270,55 @@ impl Observer for Witness<'_> {
         self.services[service].answered += 1;
     }
 
+    fn enqueued(&mut self, now: SimTime, queue: usize, _population: usize) {
+        self.at(now);
+        self.queues[queue].stored += 1;
+    }
+
+    fn claimed(&mut self, now: SimTime, _queue: usize, due_at: SimTime) {
+        self.at(now);
+        assert!(due_at <= now, "a job is claimed before it is due");
+    }
+
+    fn returned(&mut self, now: SimTime, queue: usize, why: Return, due_at: SimTime) {
+        self.at(now);
+        let may_be_past = !matches!(why, Return::Retry | Return::Postponed);
+        assert!(may_be_past || due_at >= now, "a job put back for the past");
+        assert!(why != Return::LeaseEnded || self.model.queues[queue].lease.is_some());
+    }
+
+    fn job_ended(&mut self, now: SimTime, end: &JobEnd) {
+        self.at(now);
+        assert!(end.failed_at.is_none_or(|at| end.born_at <= at && at <= now));
+        let most = self.model.queues[end.queue].retry.max_attempts;
+        let is_bounded = self.model.queues[end.queue].counter.is_none()
+            && self.model.queues[end.queue].lease.is_none();
+        if let (true, Some(most)) = (is_bounded, most) {
+            assert!(end.executions <= most, "{} executions of at most {most}", end.executions);
+        }
+        self.queues[end.queue].ended += 1;
+    }
+
+    fn suspended(&mut self, now: SimTime, queue: usize, is: bool) {
+        self.at(now);
+        let suspended = &mut self.queues[queue].suspended;
+        *suspended = if is { *suspended + 1 } else { *suspended - 1 };
+    }
+
+    fn queues_at_window_end(&mut self, now: SimTime, queues: &[QueueLevel]) {
+        self.at(now);
+        for ((level, told), model) in queues.iter().zip(&self.queues).zip(&self.model.queues) {
+            assert_eq!(level.suspended, told.suspended);
+            assert!(level.due <= level.at_rest && level.executing <= level.claimed + told.stored);
+            let workers = u64::from(model.processes) * u64::from(model.workers);
+            assert!(level.executing <= workers, "{} of {workers} workers", level.executing);
+            if model.requeue == Requeue::CompareAndSet {
+                let there = level.at_rest + level.parked + level.claimed;
+                assert_eq!(there, told.stored - told.ended, "a job is lost, or there twice");
+            }
+        }
+    }
+
     fn removed(&mut self, now: SimTime, service: usize, arrived_at: SimTime) {
         self.leaves(now, service, arrived_at);
         self.services[service].removed += 1;
@@ -389,6 +452,43 @@ impl Observer for Both<'_> {
     fn conflicted(&mut self, now: SimTime, service: usize) {
         self.recorder.conflicted(now, service);
         self.witness.conflicted(now, service);
+    }
+    fn mismatched(&mut self, now: SimTime, service: usize) {
+        self.recorder.mismatched(now, service);
+        self.witness.mismatched(now, service);
+    }
+    fn enqueued(&mut self, now: SimTime, queue: usize, population: usize) {
+        self.recorder.enqueued(now, queue, population);
+        self.witness.enqueued(now, queue, population);
+    }
+    fn claimed(&mut self, now: SimTime, queue: usize, due_at: SimTime) {
+        self.recorder.claimed(now, queue, due_at);
+        self.witness.claimed(now, queue, due_at);
+    }
+    fn executed(&mut self, now: SimTime, queue: usize, nth: u32) {
+        self.recorder.executed(now, queue, nth);
+    }
+    fn returned(&mut self, now: SimTime, queue: usize, why: Return, due_at: SimTime) {
+        self.recorder.returned(now, queue, why, due_at);
+        self.witness.returned(now, queue, why, due_at);
+    }
+    fn job_ended(&mut self, now: SimTime, end: &JobEnd) {
+        self.recorder.job_ended(now, end);
+        self.witness.job_ended(now, end);
+    }
+    fn reopened(&mut self, now: SimTime, queue: usize, put_back: bool) {
+        self.recorder.reopened(now, queue, put_back);
+    }
+    fn suspended(&mut self, now: SimTime, queue: usize, is: bool) {
+        self.recorder.suspended(now, queue, is);
+        self.witness.suspended(now, queue, is);
+    }
+    fn stale_signature(&mut self, now: SimTime, service: usize) {
+        self.recorder.stale_signature(now, service);
+    }
+    fn queues_at_window_end(&mut self, now: SimTime, queues: &[QueueLevel]) {
+        self.recorder.queues_at_window_end(now, queues);
+        self.witness.queues_at_window_end(now, queues);
     }
     fn deferred(&mut self, now: SimTime, service: usize, what: Deferral) {
         self.recorder.deferred(now, service, what);

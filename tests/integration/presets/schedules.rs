@@ -15,7 +15,7 @@ const NO_WAIT: &[(f64, f64)] = &[(0.0, 0.0), (0.0, 0.0)];
 /// The longest first wait of decorrelated jitter V2 for d = 1: f(1) ÷ 1.4.
 const V2: f64 = 1.377_182;
 
-const GLANCE: [Glance; 36] = [
+const GLANCE: [Glance; 41] = [
     ("polly-8", Some(3), &[(2.0 * S, 2.0 * S), (2.0 * S, 2.0 * S)]),
     ("polly-8-jitter", Some(3), &[(1.5 * S, 2.5 * S), (1.5 * S, 2.5 * S)]),
     ("dotnet-standard-handler", Some(3), &[(0.0, 2.0 * S * V2)]),
@@ -55,6 +55,11 @@ const GLANCE: [Glance; 36] = [
     ("failsafe", Some(2), NO_WAIT),
     ("chokaq", Some(2), &[(6.0 * S, 7.0 * S), (12.0 * S, 13.0 * S)]),
     ("webhook-producer", Some(15), &[(0.5 * MIN, MIN), (MIN, 2.0 * MIN), (2.0 * MIN, 4.0 * MIN)]),
+    ("chokaq-documentation", Some(3), &[(3.0 * S, 4.0 * S), (6.0 * S, 7.0 * S)]),
+    ("webhook-producer-code", Some(15), &[(MIN, 2.0 * MIN), (2.0 * MIN, 4.0 * MIN)]),
+    ("courier", Some(4), &[(MIN, MIN), (5.0 * MIN, 5.0 * MIN), (30.0 * MIN, 30.0 * MIN)]),
+    ("nest-payments", Some(3), &[(0.0, 275.436), (0.0, 567.45), (0.0, 865.183)]),
+    ("deferred-consumer", Some(1), &[]),
     ("polly-budget", Some(3), &[(0.0, 688.6), (0.0, 1_418.6), (0.0, 2_163.2)]),
 ];
 

@@ -1,4 +1,5 @@
-//! ChokaQ: executions, waits and waves of retries (K1, K2, K7, K8, K9, K11, K12, K22).
+//! ChokaQ: executions, waits and waves of retries (K1, K2, K7, K8, K9, K11, K12, K15, K16,
+//! K22).
 
 use stormlab::policy::backoff::Past;
 use stormlab::units::Draw;
@@ -120,4 +121,45 @@ fn k22_the_prose_retries_three_times_and_the_shipped_code_twice() {
     assert_eq!((by_text.0, by_code.0), (3.0, 6.0));
     near("by text", by_text.1, 4.0, 0.001);
     near("by code", by_code.1, 7.0, 0.001);
+}
+
+/// Five failures at 0 s open the breaker for 30 s, and the dependency is back after one. K16: the code
+/// of the documentation archives whatever comes meanwhile; its text postpones, and at the price of an
+/// attempt that saves only who comes late enough for its last wait to outlive the open time.
+#[test]
+fn k16_an_open_breaker_archives_or_postpones() {
+    let lost = |preset: &str, at_ms: u64| {
+        let arrivals = lab::bursts(&[(5, 0), (10, at_ms)]);
+        let told = refused_for(system(&format!("{{ preset: {preset} }}"), &arrivals, WELL), 1);
+        let of_them = told.ends.iter().filter(|it| it.0 > 0.0);
+        of_them.filter(|it| !it.2).count()
+    };
+    assert_eq!([5_000, 20_000].map(|at| lost("chokaq-documentation", at)), [10, 10]);
+    assert_eq!([5_000, 20_000].map(|at| lost("chokaq-postponed", at)), [10, 0]);
+}
+
+/// K15: poisoned jobs open the breaker of their whole type, at the fifth or, shipped, at the first;
+/// mended, a job's own failure says nothing.
+#[test]
+fn k15_poisoned_jobs_displace_healthy_ones() {
+    let displaced = |preset: &str, poisoned: u32| {
+        let model = lab::model(&format!(
+            "
+run: {{ horizon: 20s, warm_up: 0s, window: 1s }}
+clients:
+  poisoned: {{ arrivals: {}, calls: job, policy: it }}
+  healthy: {{ arrivals: {}, calls: good, policy: it }}
+services:
+  job: {{ workers: 100, work: 0s, errors: {{ class: fatal, share: 100% }} }}
+  good: {{ workers: 100, work: 0s }}
+policies: {{ it: {{ preset: {preset}, breaker: {{ per: [] }} }} }}
+",
+            burst(poisoned),
+            lab::bursts(&[(10, 5_000)])
+        ));
+        lab::diary(&model).count(&["good", "reached"])
+    };
+    assert_eq!([1, 4, 5].map(|count| displaced("chokaq-documentation", count)), [10, 10, 0]);
+    assert_eq!([1, 5].map(|count| displaced("chokaq", count)), [0, 0]);
+    assert_eq!(displaced("chokaq-mended", 50), 10);
 }

@@ -140,9 +140,11 @@ fn w18_w21_a_hint_beyond_the_age_ends_the_event() {
 /// [W28] Every event is in exactly one state at the end of each run.
 #[test]
 fn w28_every_event_is_in_one_state() {
-    for (file, name) in
-        [("webhooks-dying", "base"), ("webhooks-dying", "resumed-late"), ("webhooks-workers", "crash")]
-    {
+    for (file, name) in [
+        ("webhooks-dying", "base"),
+        ("webhooks-dying", "resumed-late"),
+        ("webhooks-workers", "crash"),
+    ] {
         let run = lab::run(&variant(file, name));
         let counts = &run.jobs[0];
         let dead = counts.dead.iter().sum::<u64>();
@@ -164,8 +166,9 @@ fn w33_the_comparison_written_out() {
 #[track_caller]
 fn doubts(file: &str) -> String {
     let bytes = std::fs::read(path(file)).expect("it is shipped");
-    let (_, doubts) = scenario::parse_with_doubts(file, &bytes)
-        .unwrap_or_else(|all| panic!("{}", all.iter().map(ToString::to_string).collect::<String>()));
+    let (_, doubts) = scenario::parse_with_doubts(file, &bytes).unwrap_or_else(|all| {
+        panic!("{}", all.iter().map(ToString::to_string).collect::<String>())
+    });
     doubts.iter().map(ToString::to_string).collect()
 }
 

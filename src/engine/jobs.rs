@@ -9,10 +9,8 @@
 
 mod counters;
 mod destinations;
+mod queue;
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
-use std::collections::BinaryHeap;
 use std::collections::VecDeque;
 
 use crate::engine::caller::NOBODY;
@@ -20,11 +18,11 @@ use crate::engine::caller::Request;
 pub(super) use crate::engine::jobs::counters::Counters;
 pub(super) use crate::engine::jobs::destinations::Destination;
 pub(super) use crate::engine::jobs::destinations::Parked;
+use crate::engine::jobs::queue::Queue;
 use crate::engine::observe::QueueLevel;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
 use crate::policy::backoff::Past;
-use crate::scenario::model::ClaimOrder;
 use crate::scenario::model::JobQueue;
 use crate::scenario::model::Model;
 use crate::units::Duration;
@@ -132,109 +130,6 @@ pub(super) struct Process {
     pub(super) line: VecDeque<Claimed>,
     /// It is to be looked at before anything else happens.
     pub(super) is_ready: bool,
-}
-
-/// A queue at run time.
-pub(super) struct Queue {
-    /// Jobs not due yet, as far as anybody has looked: due time, turn, job.
-    later: BinaryHeap<Reverse<(SimTime, u32, u32)>>,
-    /// Jobs due.
-    due: BTreeSet<(SimTime, u32, u32)>,
-    turns: u32,
-    /// Its processes are these of all.
-    pub(super) first_process: usize,
-    pub(super) processes: Vec<Process>,
-    /// When the next claim is free, where claims have a rate.
-    pub(super) next_claim: SimTime,
-    pub(super) parked: u64,
-    pub(super) claimed: u64,
-    pub(super) executing: u64,
-    pub(super) suspended: u32,
-    pub(super) counters: Counters,
-}
-
-impl Queue {
-    fn new(settings: &JobQueue, first_process: usize) -> Self {
-        let processes = (0..settings.processes).map(|_| Process::default()).collect();
-        Self {
-            later: BinaryHeap::new(),
-            due: BTreeSet::new(),
-            turns: 0,
-            first_process,
-            processes,
-            next_claim: SimTime::ZERO,
-            parked: 0,
-            claimed: 0,
-            executing: 0,
-            suspended: 0,
-            counters: Counters::default(),
-        }
-    }
-
-    /// Puts a job into the order of due times; its turn among those due at the same moment.
-    pub(super) fn rest(&mut self, now: SimTime, due_at: SimTime, job: u32) -> u32 {
-        self.turns = self.turns.wrapping_add(1);
-        if due_at <= now {
-            self.due.insert((due_at, self.turns, job));
-        } else {
-            self.later.push(Reverse((due_at, self.turns, job)));
-        }
-        self.turns
-    }
-
-    /// What has fallen due is in the order of what is due.
-    pub(super) fn look(&mut self, now: SimTime) {
-        while let Some(Reverse(first)) = self.later.peek().copied()
-            && first.0 <= now
-        {
-            self.later.pop();
-            self.due.insert(first);
-        }
-    }
-
-    /// The next job that is due, if any is.
-    pub(super) fn take(&mut self, order: ClaimOrder) -> Option<u32> {
-        let next = match order {
-            ClaimOrder::OldestDue => self.due.pop_first(),
-            ClaimOrder::NewestDue => self.due.pop_last(),
-        };
-        next.map(|(.., job)| job)
-    }
-
-    /// A job leaves the order of due times otherwise than by being claimed.
-    pub(super) fn withdraw(&mut self, job: u32, record: &Job) {
-        if !self.due.remove(&(record.due_at, record.turn, job)) {
-            let turn = record.turn;
-            self.later
-                .retain(|Reverse((.., other_turn, other))| (*other_turn, *other) != (turn, job));
-        }
-    }
-
-    pub(super) fn at_rest(&self) -> usize {
-        self.due.len() + self.later.len()
-    }
-
-    /// What is in it now.
-    pub(super) fn level(&mut self, now: SimTime) -> QueueLevel {
-        self.look(now);
-        QueueLevel {
-            at_rest: self.at_rest() as u64,
-            due: self.due.len() as u64,
-            oldest_due: self.due.first().map(|(due_at, ..)| *due_at),
-            parked: self.parked,
-            claimed: self.claimed,
-            executing: self.executing,
-            suspended: self.suspended,
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        /// About what an entry takes in a tree.
-        const ENTRY: usize = 32;
-        (self.later.capacity() * size_of::<(SimTime, u32, u32)>())
-            + self.due.len() * ENTRY
-            + self.counters.bytes()
-    }
 }
 
 /// The queues of jobs of a run.

@@ -7,7 +7,11 @@
 //! next try in `life/retrying.rs`, policies inside policies and attempts side by side in
 //! `life/nesting.rs`; the answering side in `life/answering.rs` and, for what ends
 //! there unanswered, `life/losing.rs`; results that come later in `life/deferring.rs`; disturbances and what people do are in `life/control.rs`. The
-//! rules R1 to R13 of the model are marked where they are decided.
+//! rules R1 to R17 of the model are marked where they are decided.
+//!
+//! A request that is a job waits in a queue first: `life/claiming.rs` stores and claims jobs,
+//! `life/delivering.rs` lets them through to their destination, `life/executing.rs` hears what
+//! became of them, `life/stopping.rs` ends processes and suspends destinations.
 
 mod answering;
 mod asking;
@@ -20,6 +24,7 @@ mod claiming;
 mod closing;
 mod control;
 mod deferring;
+mod delivering;
 mod effects;
 mod ejecting;
 mod executing;
@@ -28,6 +33,8 @@ mod losing;
 mod nesting;
 mod retrying;
 mod settling;
+mod stopping;
+mod striking;
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;

@@ -11,3 +11,4 @@ mod nest;
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod pages;
 mod probes;
+mod webhooks;

@@ -3,6 +3,7 @@
 mod asked;
 mod breakers;
 mod budgets;
+mod deferred;
 mod doubts;
 mod effective;
 mod ejections;

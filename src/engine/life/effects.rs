@@ -19,8 +19,6 @@ use crate::engine::plan::Plan;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
 use crate::policy::outcome::Class;
-use crate::random::Purpose;
-use crate::random::mix;
 use crate::scenario::model::Effect;
 use crate::scenario::model::Errors;
 use crate::scenario::model::ErrorsOf;
@@ -150,6 +148,11 @@ impl Effects {
             + self.of_requests.capacity() * size_of::<u32>()
             + self.of_attempts.capacity() * size_of::<Sent>()
             + self.entries * ENTRY
+    }
+
+    /// The key of the request behind an attempt.
+    pub(super) fn root_of(&self, attempt: u32) -> u64 {
+        self.ledgers[self.of_attempts[attempt as usize].ledger].root
     }
 
     fn ledger(&mut self, attempt: u32) -> &mut Ledger {
@@ -383,46 +386,5 @@ impl<O: Observer> Life<'_, O> {
             }
         }
         self.effects.audit.ended += 1;
-    }
-
-    /// Would an attempt, as a repetition, come with another body?
-    fn has_other_body(&self, service: usize, key: u64) -> bool {
-        let other = self.effects.other_bodies.iter().filter(|(of, _)| *of == service);
-        let mut drawn = other
-            .zip(0..)
-            .map(|((_, share), nth)| share.happens(self.rare_draw(Purpose::OtherBody, key, nth)));
-        drawn.any(|differs| differs)
-    }
-
-    /// Is the answer of a handler lost on its way?
-    #[inline(never)]
-    pub(super) fn answer_is_lost(&self, service: usize, key: u64) -> bool {
-        let losing = self.effects.losing.iter().filter(|(of, _)| *of == service);
-        let shares = losing.map(|(_, share)| share).zip(0..);
-        let mut lost =
-            shares.map(|(share, nth)| share.happens(self.rare_draw(Purpose::AnswerLoss, key, nth)));
-        lost.any(|lost| lost)
-    }
-
-    /// Do errors strike an attempt? Those of requests strike all attempts of one or none, whatever
-    /// else fails: `source` tells one source of them from another.
-    #[inline(always)]
-    pub(super) fn strikes(
-        &self,
-        errors: &Errors,
-        slot: u32,
-        service: usize,
-        source: u32,
-        (purpose, nth): (Purpose, u32),
-    ) -> bool {
-        let draw = match errors.of {
-            ErrorsOf::Attempts => self.rare_draw(purpose, self.attempts[slot].key, nth),
-            ErrorsOf::Requests => {
-                let ledger = self.effects.of_attempts[slot as usize].ledger;
-                let root = mix(self.effects.ledgers[ledger].root, service as u64);
-                self.rare_draw(Purpose::RequestError, root, source)
-            }
-        };
-        errors.share.happens(draw)
     }
 }

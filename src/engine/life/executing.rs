@@ -4,7 +4,6 @@
 //! policy is no execution. R17: a failure is tried again if its class, the attempts, the counter
 //! and the age allow it; whatever does not makes a dead letter, and says which it was.
 
-use crate::engine::caller::Parent;
 use crate::engine::caller::Request;
 use crate::engine::jobs::Execution;
 use crate::engine::jobs::Job;
@@ -18,15 +17,12 @@ use crate::engine::observe::Observer;
 use crate::engine::observe::Reason;
 use crate::engine::observe::Return;
 use crate::engine::observe::Verdict;
-use crate::engine::trigger::Control;
 use crate::policy::backoff::Past;
 use crate::policy::outcome::Class;
 use crate::random::Purpose;
 use crate::scenario::model::JobQueue;
 use crate::scenario::model::Refused;
 use crate::scenario::model::Requeue;
-use crate::scenario::model::Stop;
-use crate::scenario::model::Suspend;
 use crate::units::Duration;
 use crate::units::SimTime;
 
@@ -60,7 +56,7 @@ impl<O: Observer> Life<'_, O> {
     }
 
     /// The worker and the place of an execution are free, and its request is no more.
-    fn close_execution(&mut self, request: u32) -> Execution {
+    pub(super) fn close_execution(&mut self, request: u32) -> Execution {
         let none = Execution::NONE;
         let execution = std::mem::replace(&mut self.jobs.executions[request as usize], none);
         self.requests.free(request);
@@ -109,43 +105,6 @@ impl<O: Observer> Life<'_, O> {
                 }
             }
             Err(_) => {}
-        }
-    }
-
-    fn suspend(&mut self, queue: usize, destination: usize, suspend: Suspend) {
-        let now = self.calendar.now();
-        let it = &mut self.jobs.destinations[destination];
-        it.is_suspended = true;
-        it.suspensions += 1;
-        if let Some(lasts) = suspend.lasts {
-            let nth = it.suspensions;
-            let control = Control::SuspensionEnds { queue, destination, nth };
-            self.agenda.add(now + lasts, control);
-            self.control_at = self.control_at.min(now + lasts);
-        }
-        self.jobs.queues[queue].suspended += 1;
-        self.observer.suspended(now, queue, true);
-    }
-
-    /// A destination is served again; `nth`: if it is still this suspension.
-    pub(super) fn resume(&mut self, queue: usize, destination: usize, nth: Option<u32>) {
-        let it = &mut self.jobs.destinations[destination];
-        if !it.is_suspended || nth.is_some_and(|nth| nth != it.suspensions) {
-            return;
-        }
-        (it.is_suspended, it.row) = (false, 0);
-        self.jobs.queues[queue].suspended -= 1;
-        self.jobs.wake_destination(queue, destination);
-        self.observer.suspended(self.calendar.now(), queue, false);
-    }
-
-    /// All destinations of a queue are served again.
-    pub(super) fn resume_all(&mut self, queue: usize) {
-        for destination in 0..self.jobs.destinations.len() {
-            let population = self.jobs.population_of(destination);
-            if self.model.populations[population].queue == Some(queue) {
-                self.resume(queue, destination, None);
-            }
         }
     }
 
@@ -335,7 +294,7 @@ impl<O: Observer> Life<'_, O> {
     }
 
     /// The record of a job goes once it is over and nobody executes it any more.
-    fn release_job(&mut self, slot: u32) {
+    pub(super) fn release_job(&mut self, slot: u32) {
         let job = self.jobs.records[slot];
         if job.state != JobState::Over || job.running > 0 {
             return;
@@ -350,76 +309,5 @@ impl<O: Observer> Life<'_, O> {
         // Freed once: whoever comes next finds another state.
         self.jobs.records[slot].running = u32::MAX;
         self.jobs.records.free(slot);
-    }
-
-    /// Some processes of a queue end.
-    pub(super) fn stop_processes(&mut self, queue: usize, processes: u32, how: Stop) {
-        let calls: Vec<u32> = self.calls.slots_in_use();
-        let count = self.jobs.queues[queue].processes.len().min(processes as usize);
-        for process in 0..count {
-            self.jobs.queues[queue].processes[process].stopped += 1;
-            let line = std::mem::take(&mut self.jobs.queues[queue].processes[process].line);
-            let mut jobs: Vec<_> = line.iter().map(|it| (it.job, it.claim)).collect();
-            for destination in &mut self.jobs.destinations {
-                let of_queue = &mut self.jobs.queues[queue].processes[process];
-                destination.held.retain(|(claimed, holder)| {
-                    let stays = usize::from(*holder) != process;
-                    if !stays {
-                        of_queue.busy -= 1;
-                        jobs.push((claimed.job, claimed.claim));
-                    }
-                    stays
-                });
-            }
-            for call in &calls {
-                let Ok(request) = self.calls[*call].parent.slot() else { continue };
-                let of_process = self.calls[*call].parent == Parent::request(request)
-                    && self.jobs.execution(request).is_some_and(|it| {
-                        usize::from(it.process) == process
-                            && self.queue_of(&self.jobs.records[it.job]) == queue
-                    });
-                if of_process {
-                    jobs.push(self.cut_execution(*call, request));
-                }
-            }
-            for (slot, claim) in jobs {
-                self.lose_process(slot, claim, how);
-            }
-        }
-    }
-
-    /// An execution ends with its process.
-    fn cut_execution(&mut self, call: u32, request: u32) -> (u32, u32) {
-        self.abort_call(call, true);
-        let Execution { job, claim, .. } = self.close_execution(request);
-        let record = self.jobs.records[job];
-        let queue = self.queue_of(&record);
-        self.observer.executed(self.calendar.now(), queue, record.executions);
-        (job, claim)
-    }
-
-    /// A job was with a process that is no more.
-    fn lose_process(&mut self, slot: u32, claim: u32, how: Stop) {
-        let job = self.jobs.records[slot];
-        if job.claim != claim || job.state != JobState::Claimed {
-            return self.release_job(slot);
-        }
-        let settings = self.queue(self.queue_of(&job));
-        let counts = settings.worker_errors.is_some_and(|errors| errors.consumes_attempt);
-        if counts && self.is_last_attempt(slot) {
-            return self.end_job(slot, Some((DeadLetter::Attempts, Cause::Attempts)));
-        }
-        if how == Stop::Shutdown {
-            self.put_back(slot, job.due_at, Return::Shutdown);
-        }
-    }
-
-    /// They are back.
-    pub(super) fn start_processes(&mut self, queue: usize, processes: u32) {
-        let count = self.jobs.queues[queue].processes.len().min(processes as usize);
-        for process in 0..count {
-            self.jobs.queues[queue].processes[process].stopped -= 1;
-            self.jobs.wake(queue, process);
-        }
     }
 }

@@ -74,7 +74,7 @@ fn d8_every_failure_that_is_read_away_hangs_until_the_timer() {
     let naive = results(&run("", "base"));
     let over = naive.ended(WaitEnd::Overwritten);
     assert_eq!(naive.ended(WaitEnd::Failed), 0);
-    assert!(over > 200 && naive.destroyed - over < 50, "the last ones still hang: {naive:?}");
+    assert!(over > 200 && naive.destroyed - over < 140, "the last ones still hang: {naive:?}");
     assert_eq!(naive.destroyed, naive.misread);
     let typed = results(&run("", "destructive-typed"));
     assert_eq!((typed.destroyed, typed.misread, typed.by_timer()), (0, 0, 0));

@@ -126,7 +126,7 @@ fn a_retry_of_what_fails_every_time_is_doubted() {
         doubts.iter().map(|d| format!("{}:{} {}", d.line, d.column, d.problem)).collect::<Vec<_>>()
     };
     let (poison, all) = ("class: rejected, share: 1%, of: requests", "on: [transient, permanent]");
-    let expected = "5:35 `p` retries `rejected`, and a request that `shop` answers so is answered so \
+    let expected = "5:31 `p` retries `rejected`, and a request that `shop` answers so is answered so \
                     every time";
     assert_eq!(with(poison, all), [expected]);
     assert_eq!(with(poison, "on: [transient]"), [""; 0]);

@@ -21,7 +21,7 @@ const NOW: SimTime = SimTime::ZERO;
 fn config(name: &str) -> BudgetConfig {
     let model = variant("-tokens", name);
     let retry = model.policies[0].retry.as_ref().expect("it retries");
-    retry.budget.as_ref().expect("it has a budget").config.clone()
+    retry.budget.as_ref().expect("it has a budget").config
 }
 
 /// A failed attempt, and whether it may be retried.
@@ -143,7 +143,7 @@ fn n35_what_is_not_transient_pays_in() {
 #[test]
 fn n35_the_refusals_of_an_inner_breaker_pay_in() {
     let config = config("base");
-    let with = |new| match config.clone() {
+    let with = |new| match config {
         BudgetConfig::TokenBucket {
             max_milli,
             ratio_milli,

@@ -79,7 +79,7 @@ fn n12_polly_keeps_neither_the_mean_nor_an_even_spread() {
     const STEPS: u32 = 100_000;
     let first: Vec<f64> = (0..STEPS)
         .map(|step| {
-            let draw = Draw::from_bits((u64::from(step) << 32) / u64::from(STEPS) << 32);
+            let draw = Draw::from_bits(((u64::from(step) << 32) / u64::from(STEPS)) << 32);
             retry.backoff.wait(1, &mut Past::new(), draw).as_secs_f64()
         })
         .collect();

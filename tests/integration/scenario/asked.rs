@@ -215,7 +215,7 @@ fn every_figure_of_jobs_is_the_one_worked_out_by_hand() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(judged[3].text, "dead_letters of poison by attempts == 5");
-    assert_eq!(judged[11].text, "to_dead_letter of poison at mean == 21.03s");
+    assert_eq!(judged[13].text, "to_dead_letter of poison at mean == 21.03s");
     let expect = again(&scenario).expect;
     let measures = expect.iter().map(|line| &line.measure);
     assert!(measures.eq(scenario.expect.iter().map(|line| &line.measure)));

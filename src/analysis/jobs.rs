@@ -109,7 +109,7 @@ fn queue_summary(id: usize, result: &VariantResult) -> QueueSummary {
         useless_share: mean(&JobCounts::useless_share, 1.0),
         claims: count(|counts| counts.claims),
         storage_writes: per_job(JobCounts::storage_writes, f64::INFINITY),
-        at_rest: count(|counts| counts.at_rest),
+        at_rest: count(|counts| counts.at_rest + counts.parked),
         parked: count(|counts| counts.parked),
         most_at_rest: count(|counts| counts.most_at_rest),
         suspensions: count(|counts| counts.suspensions),

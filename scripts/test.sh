@@ -33,6 +33,12 @@ RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 say 'a short scenario through the command line'
 cargo run --locked --quiet -- check --quiet scenarios/storms/failover-20s-short.yaml
 
+say 'what the scenarios of the mission expect'
+for scenario in scenarios/mission/*.yaml; do
+  echo "$scenario"
+  target/debug/stormlab check --quiet "$scenario"
+done
+
 if [ -z "${STORMLAB_SKIP_NOTEBOOKS:-}" ]; then
   say 'notebooks'
   ./scripts/notebooks.sh

@@ -142,8 +142,7 @@ impl Evidence {
         format!(
             "horizon too short: {} of simulated time are less than the {} for which goodput must \
              hold before a run is called healthy",
-            span(self.watched),
-            span(self.hold),
+            self.watched, self.hold,
         )
     }
 

@@ -47,6 +47,8 @@ pub struct QueueSummary {
     pub executions: Estimate,
     /// Executions of the jobs given up ÷ jobs given up.
     pub executions_per_dead_letter: Estimate,
+    /// Executions of the jobs given up ÷ executions.
+    pub useless_share: Estimate,
     /// Claims.
     pub claims: Estimate,
     /// What workers write to the storage (each claim, return and end) ÷ jobs stored.
@@ -104,9 +106,10 @@ fn queue_summary(id: usize, result: &VariantResult) -> QueueSummary {
         dead_letters_by_reason: DeadLetter::ALL.iter().map(of_reason).collect(),
         executions: per_job(|counts| counts.executions, f64::INFINITY),
         executions_per_dead_letter: mean(&JobCounts::executions_per_dead_letter, f64::INFINITY),
+        useless_share: mean(&JobCounts::useless_share, 1.0),
         claims: count(|counts| counts.claims),
         storage_writes: per_job(JobCounts::storage_writes, f64::INFINITY),
-        at_rest: count(|counts| counts.at_rest),
+        at_rest: count(|counts| counts.at_rest + counts.parked),
         parked: count(|counts| counts.parked),
         most_at_rest: count(|counts| counts.most_at_rest),
         suspensions: count(|counts| counts.suspensions),

@@ -152,6 +152,8 @@ pub(super) struct Jobs {
     pub(super) destinations: Vec<Destination>,
     /// Which populations have destinations.
     destined: Vec<bool>,
+    /// The queue of each population; the first where it has none.
+    queue_by_population: Vec<usize>,
     /// Which populations feed a queue.
     feeds: Vec<bool>,
     /// To be looked at before anything else happens.
@@ -179,6 +181,7 @@ impl Jobs {
             });
             jobs.destined.push(destined);
             jobs.feeds.push(population.queue.is_some());
+            jobs.queue_by_population.push(population.queue.unwrap_or(0));
             if destined {
                 jobs.destinations.extend((0..population.size).map(|_| Destination::default()));
             }
@@ -257,6 +260,20 @@ impl Jobs {
             + self.executions.capacity() * size_of::<Execution>()
             + self.destinations.capacity() * size_of::<Destination>()
             + self.queues.iter().map(Queue::bytes).sum::<usize>()
+    }
+
+    /// What is in each queue now.
+    pub(super) fn measure_levels(&mut self, now: SimTime) {
+        for (level, queue) in self.levels.iter_mut().zip(&mut self.queues) {
+            *level = queue.level(now);
+        }
+        // Those who wait for their destination are due, too.
+        for (index, it) in self.destinations.iter().enumerate() {
+            let Some((due_at, ..)) = it.parked.first() else { continue };
+            let queue = self.queue_by_population[self.population_of(index)];
+            let oldest = &mut self.levels[queue].oldest_due;
+            *oldest = Some(oldest.map_or(*due_at, |other| other.min(*due_at)));
+        }
     }
 
     /// Jobs whose requests are open: population, and when they were born.

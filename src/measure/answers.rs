@@ -136,6 +136,7 @@ fn of_jobs(jobs: &JobRecord, of: JobQuestion) -> Option<f64> {
         }
         JobQuestion::Executions => counts.per_job(counts.executions),
         JobQuestion::ExecutionsPerDeadLetter => counts.executions_per_dead_letter(),
+        JobQuestion::UselessShare => counts.useless_share(),
         JobQuestion::StorageWrites => counts.per_job(counts.storage_writes()),
         JobQuestion::Lateness(at) => statistic(&spans.lateness, at),
         JobQuestion::ToDeadLetter(at) => statistic(&spans.to_dead_letter, at),

@@ -102,6 +102,12 @@ impl JobCounts {
         (dead > 0).then(|| self.executions_of_dead as f64 / dead as f64)
     }
 
+    /// The share of executions that jobs took which were given up; `None` where none was executed.
+    /// Where executions take alike long it is their share of the workers' time.
+    pub fn useless_share(&self) -> Option<f64> {
+        (self.executions > 0).then(|| self.executions_of_dead as f64 / self.executions as f64)
+    }
+
     /// What workers write to the storage: each claim, each return, each end. A lease that ends is
     /// no write, nor is the storing itself, which is the producer's.
     pub fn storage_writes(&self) -> u64 {

@@ -61,6 +61,8 @@ pub struct Recorder {
     series: Series,
     latencies: Vec<Latencies>,
     jobs: Vec<JobRecorder>,
+    /// Jobs stored that nobody executes, of all queues, at the end of the window.
+    waiting_jobs: u32,
 }
 
 impl Recorder {
@@ -94,6 +96,7 @@ impl Recorder {
             },
             latencies: vec![Latencies::default(); populations],
             jobs: vec![JobRecorder::new(SimTime::ZERO + model.run.warm_up); queues],
+            waiting_jobs: 0,
         }
     }
 
@@ -298,6 +301,11 @@ impl Observer for Recorder {
         let ended =
             self.jobs.iter_mut().zip(queues).map(|(jobs, level)| jobs.window_ends(now, level));
         self.series.queues.extend(ended);
+        let waiting = |level: &QueueLevel| {
+            level.at_rest + level.parked + level.claimed.saturating_sub(level.executing)
+        };
+        let waiting: u64 = queues.iter().map(waiting).sum();
+        self.waiting_jobs = waiting.try_into().unwrap_or(u32::MAX);
     }
 
     fn window_ends(&mut self, now: SimTime, services: &[ServiceLevel], edges: &[EdgeLevel]) {
@@ -321,7 +329,8 @@ impl Observer for Recorder {
             row.breakers = level.breakers;
         }
         let series = &mut self.series;
-        series.backlog.push(services.iter().map(|level| level.present).sum());
+        let present: u32 = services.iter().map(|level| level.present).sum();
+        series.backlog.push(present.saturating_add(self.waiting_jobs));
         series.populations.extend_from_slice(&self.populations);
         series.services.extend_from_slice(&self.services);
         series.edges.extend_from_slice(&self.edges);

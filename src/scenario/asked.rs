@@ -117,6 +117,7 @@ mod tests {
                 | "dead_letters"
                 | "executions"
                 | "executions_per_dead_letter"
+                | "useless_share"
                 | "storage_writes"
                 | "first_dead_letter"
                 | "oldest_due"

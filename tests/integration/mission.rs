@@ -2,6 +2,7 @@
 //!
 //! The ids in brackets are those of the rules and figures that the systems state.
 
+mod chokaq;
 mod coverage;
 mod deferred;
 mod dotnet;

@@ -16,6 +16,7 @@ use crate::engine::jobs::Execution;
 use crate::engine::jobs::Job;
 use crate::engine::jobs::JobState;
 use crate::engine::jobs::Parked;
+use crate::engine::jobs::Process;
 use crate::engine::jobs::Ready;
 use crate::engine::jobs::first_look;
 use crate::engine::life::Life;
@@ -133,10 +134,14 @@ impl<'p, O: Observer> Life<'p, O> {
     fn claim(&mut self, queue: usize, process: usize, most: u32) {
         let now = self.calendar.now();
         let settings = self.queue(queue);
-        let lone = settings.processes == 1 || !settings.elsewhere;
+        let others = self.jobs.queues[queue].processes.iter().enumerate();
+        let is_up = |(nth, it): (usize, &Process)| nth != process && it.stopped == 0;
+        let lone = !settings.elsewhere || !others.into_iter().any(is_up);
         let of_queue = &mut self.jobs.queues[queue];
         of_queue.look(now);
-        of_queue.next_claim = of_queue.next_claim.max(now - settings.claim.every);
+        // What one look has left over is there for the next, whoever looks, and no more.
+        let between = settings.claim.every.as_nanos() / u64::from(settings.processes);
+        of_queue.next_claim = of_queue.next_claim.max(now - Duration::from_nanos(between));
         let mut passed_over = Vec::new();
         let mut left = most;
         while left > 0 {
@@ -146,7 +151,7 @@ impl<'p, O: Observer> Life<'p, O> {
             }
             let Some(slot) = of_queue.take(settings.claim.order) else { break };
             let job = self.jobs.records[slot];
-            if !lone && job.executions > 0 && usize::from(job.process) == process {
+            if !lone && job.claims > 0 && !job.is_let_in && usize::from(job.process) == process {
                 passed_over.push(slot);
                 continue;
             }
@@ -365,6 +370,6 @@ impl<'p, O: Observer> Life<'p, O> {
 }
 
 /// Are the jobs of a suspended destination dead?
-fn dies_suspended(settings: &JobQueue) -> bool {
+pub(super) fn dies_suspended(settings: &JobQueue) -> bool {
     settings.destinations.suspend.is_some_and(|it| it.jobs == JobsMeanwhile::DeadLetter)
 }

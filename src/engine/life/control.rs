@@ -182,9 +182,7 @@ impl<O: Observer> Life<'_, O> {
                 EdgeLevel { backing_off: level.now, backing_off_ns, breakers_open, breakers };
         }
         if self.jobs.on {
-            for (level, queue) in self.jobs.levels.iter_mut().zip(&mut self.jobs.queues) {
-                *level = queue.level(now);
-            }
+            self.jobs.measure_levels(now);
             self.observer.queues_at_window_end(now, &self.jobs.levels);
         }
         self.observer.window_ends(now, &self.service_snapshot, &self.edge_snapshot);

@@ -5,6 +5,9 @@ use crate::engine::event::Kind;
 use crate::engine::jobs::JobState;
 use crate::engine::jobs::Parked;
 use crate::engine::life::Life;
+use crate::engine::life::claiming::dies_suspended;
+use crate::engine::observe::Cause;
+use crate::engine::observe::DeadLetter;
 use crate::engine::observe::Observer;
 use crate::engine::observe::Return;
 
@@ -54,6 +57,9 @@ impl<O: Observer> Life<'_, O> {
             }
             match it.enter(now, &settings.destinations) {
                 Ok(()) => {}
+                Err(Parked::Suspended) if dies_suspended(settings) => {
+                    return self.bury_waiting(queue, destination);
+                }
                 Err(Parked::Rate(wait)) => {
                     if !std::mem::replace(&mut it.is_awaited, true) {
                         self.calendar.after(wait, Kind::RateAllows, destination as u32);
@@ -77,6 +83,22 @@ impl<O: Observer> Life<'_, O> {
                 let record = &mut self.jobs.records[slot];
                 (record.state, record.is_let_in) = (JobState::AtRest, true);
                 record.turn = of_queue.rest(now, record.due_at, slot);
+            }
+        }
+    }
+
+    /// R15: a destination is suspended whose jobs are dead then: those that wait for it, too.
+    fn bury_waiting(&mut self, queue: usize, destination: usize) {
+        let suspended = Some((DeadLetter::Suspended, Cause::NotRetried));
+        while let Some((.., slot)) = self.jobs.destinations[destination].parked.first().copied() {
+            self.end_job(slot, suspended);
+        }
+        while let Some((claimed, process)) = self.jobs.destinations[destination].held.pop_front() {
+            let process = usize::from(process);
+            self.jobs.queues[queue].processes[process].busy -= 1;
+            self.jobs.wake(queue, process);
+            if self.holds(claimed) {
+                self.end_job(claimed.job, suspended);
             }
         }
     }

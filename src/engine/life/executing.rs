@@ -213,6 +213,12 @@ impl<O: Observer> Life<'_, O> {
         self.take_out(slot);
         let record = &mut self.jobs.records[slot];
         (record.state, record.due_at) = (JobState::AtRest, due_at);
+        match why {
+            // Nobody has heard what became of the execution that is lost.
+            Return::LeaseEnded if record.executions > 0 => record.reason = Reason::AfterTimeout,
+            Return::Shutdown if record.executions > 0 => record.reason = Reason::AfterRefusal,
+            _ => {}
+        }
         record.turn = self.jobs.queues[queue].rest(now, due_at, slot);
         self.observer.returned(now, queue, why, due_at);
     }

@@ -25,6 +25,7 @@ impl<O: Observer> Life<'_, O> {
             self.control_at = self.control_at.min(now + lasts);
         }
         self.jobs.queues[queue].suspended += 1;
+        self.jobs.wake_destination(queue, destination);
         self.observer.suspended(now, queue, true);
     }
 

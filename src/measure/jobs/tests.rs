@@ -55,12 +55,14 @@ fn jobs_count_that_were_stored_after_the_warm_up_and_events_that_happened_then()
     assert_eq!((counts.claims, counts.executions, counts.executions_of_dead), (6, 5, 4));
     assert_eq!(counts.per_job(counts.executions), Some(5.0 / 3.0));
     assert_eq!(counts.executions_per_dead_letter(), Some(2.0));
+    assert_eq!(counts.useless_share(), Some(0.8));
     assert_eq!(counts.returns[Return::Retry as usize], 2);
     assert_eq!(counts.first_dead_ns, Some(11 * SECOND)); // 21 s, and 10 s were warm-up.
     // Six claims, two returns and three ends; the lease ended by itself.
     assert_eq!(counts.storage_writes(), 11);
     assert_eq!(JobCounts::default().per_job(1), None);
     assert_eq!(JobCounts::default().executions_per_dead_letter(), None);
+    assert_eq!(JobCounts::default().useless_share(), None);
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub(in crate::scenario) fn measure_names() -> impl Iterator<Item = &'static str>
     MEASURES.iter().map(|(name, ..)| *name)
 }
 
-const MEASURES: [(&str, WrittenMeasure, Kind); 48] = [
+const MEASURES: [(&str, WrittenMeasure, Kind); 49] = [
     ("stuck_share", WrittenMeasure::StuckShare, Kind::Share),
     ("recovered_share", WrittenMeasure::RecoveredShare, Kind::Share),
     ("recovered_after_action_share", WrittenMeasure::RecoveredAfterActionShare, Kind::Share),
@@ -155,6 +155,7 @@ const MEASURES: [(&str, WrittenMeasure, Kind); 48] = [
         WrittenMeasure::Jobs(JobQuestion::ExecutionsPerDeadLetter),
         Kind::Number,
     ),
+    ("useless_share", WrittenMeasure::Jobs(JobQuestion::UselessShare), Kind::Share),
     ("storage_writes", WrittenMeasure::Jobs(JobQuestion::StorageWrites), Kind::Number),
     ("lateness", WrittenMeasure::Jobs(JobQuestion::Lateness(ANY)), Kind::Span),
     ("to_dead_letter", WrittenMeasure::Jobs(JobQuestion::ToDeadLetter(ANY)), Kind::Span),

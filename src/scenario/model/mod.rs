@@ -164,8 +164,13 @@ impl Model {
     pub fn waits_for_ever(&self) -> bool {
         let patient =
             |policy: &Policy| policy.attempt_timeout.is_none() && policy.timeout.is_none();
+        // A job is given up by its queue, long after the policy of one execution has ended.
+        let of_job = |edge: &Edge| match edge.caller {
+            Caller::Population(id) => self.populations[id].queue.is_some(),
+            Caller::Service(_) => false,
+        };
         self.populations.iter().all(|population| population.deadline.is_none())
-            && self.edges.iter().all(|edge| patient(&self.policies[edge.policy]))
+            && self.edges.iter().all(|edge| of_job(edge) || patient(&self.policies[edge.policy]))
     }
 
     /// The mean arrival rate of a population from the end of the warm-up to the first trigger (to

@@ -101,6 +101,8 @@ pub enum JobQuestion {
     Executions,
     /// Executions of the jobs given up ÷ jobs given up.
     ExecutionsPerDeadLetter,
+    /// Executions of the jobs given up ÷ executions.
+    UselessShare,
     /// What workers write to the storage ÷ jobs stored.
     StorageWrites,
     /// From birth to the end of the jobs done.
@@ -215,7 +217,9 @@ impl Question {
         match self {
             Self::Ended { .. }
             | Self::Unanswered { .. }
-            | Self::Jobs { of: JobQuestion::DeliveredShare, .. } => (0.0, 1.0),
+            | Self::Jobs { of: JobQuestion::DeliveredShare | JobQuestion::UselessShare, .. } => {
+                (0.0, 1.0)
+            }
             _ => (0.0, f64::INFINITY),
         }
     }

@@ -108,7 +108,7 @@ pub(super) fn settings(
     RecoverySettings { window, hold, tolerance, baseline }
 }
 
-/// w = max(5 s, 5 T, 20 windows, 600/λ), in whole windows.
+/// w = max(5 s, 5 T, 20 windows, 600/λ, 20 looks of a queue, 5 polls), in whole windows.
 fn default_window(run: &RunSettings, system: &System, births: f64, triggered: bool) -> Duration {
     let times =
         |span: Duration, n: u32| Duration::from_nanos(span.as_nanos().saturating_mul(n.into()));
@@ -121,6 +121,8 @@ fn default_window(run: &RunSettings, system: &System, births: f64, triggered: bo
         .max(times(longest_attempt(system), defaults::RECOVERY_WINDOW_TIMEOUTS))
         .max(times(run.window, defaults::RECOVERY_WINDOW_WINDOWS))
         .max(for_births)
+        .max(times(longest_look(system), defaults::RECOVERY_WINDOW_WINDOWS))
+        .max(times(longest_poll(system), defaults::RECOVERY_WINDOW_TIMEOUTS))
         .min(LONGEST);
     let window = whole_windows(window, run.window);
     // Without a trigger nothing is refused, so the window must fit into the run by itself.
@@ -140,6 +142,19 @@ fn longest_attempt(system: &System) -> Duration {
         .map(|timeout| timeout.after.mean())
         .max()
         .unwrap_or(Duration::ZERO)
+}
+
+/// How far apart the processes of a queue look for jobs, whose answers come together then.
+fn longest_look(system: &System) -> Duration {
+    let used = system.populations.iter().filter_map(|population| population.queue);
+    let looks = used.filter_map(|queue| system.queues.get(queue)).map(|queue| queue.claim.every);
+    looks.max().unwrap_or(Duration::ZERO)
+}
+
+/// How far apart callers look for results that come later.
+fn longest_poll(system: &System) -> Duration {
+    let deferred = system.edges.iter().filter_map(|edge| edge.deferred.as_ref());
+    deferred.filter_map(|deferred| deferred.poll).max().unwrap_or(Duration::ZERO)
 }
 
 fn check_window(

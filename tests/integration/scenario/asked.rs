@@ -172,7 +172,7 @@ expect:
 /// [K1, K19] Executions at 1.01, 4.02, 10.03 and 22.04 s, the first failure at 1.02 s, the dead
 /// letters at 22.05 s; good jobs are claimed at 2 s and at 3 s.
 #[rustfmt::skip]
-const OF_JOBS: [(&str, f64); 22] = [
+const OF_JOBS: [(&str, f64); 24] = [
     ("queue: poison, delivered_share: \"== 0%\"", 0.0),
     ("queue: healthy, delivered_share: \"== 100%\"", 1.0),
     ("queue: poison, dead_letters: \"== 5\"", 5.0),
@@ -181,6 +181,8 @@ const OF_JOBS: [(&str, f64); 22] = [
     ("queue: healthy, dead_letters: \"== 0\"", 0.0),
     ("queue: poison, executions: \"== 4\"", 4.0),
     ("queue: poison, executions_per_dead_letter: \"== 4\"", 4.0),
+    ("queue: poison, useless_share: \"== 100%\"", 1.0),
+    ("queue: healthy, useless_share: \"== 0%\"", 0.0),
     ("queue: healthy, executions: \"== 1\"", 1.0),
     ("queue: poison, storage_writes: \"== 8\"", 8.0),
     ("queue: healthy, storage_writes: \"== 2\"", 2.0),
@@ -213,7 +215,7 @@ fn every_figure_of_jobs_is_the_one_worked_out_by_hand() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(judged[3].text, "dead_letters of poison by attempts == 5");
-    assert_eq!(judged[11].text, "to_dead_letter of poison at mean == 21.03s");
+    assert_eq!(judged[13].text, "to_dead_letter of poison at mean == 21.03s");
     let expect = again(&scenario).expect;
     let measures = expect.iter().map(|line| &line.measure);
     assert!(measures.eq(scenario.expect.iter().map(|line| &line.measure)));

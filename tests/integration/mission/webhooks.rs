@@ -148,7 +148,7 @@ fn w28_every_event_is_in_one_state() {
     }
 }
 
-/// [W33] "Above 100" is the 101st, and one success begins the row anew.
+/// [W33] "Above 100" is the 101st; what each costs is asserted by the scenario.
 #[test]
 fn w33_the_comparison_written_out() {
     let suspend = variant("webhooks", "base").queues[0].destinations.suspend;

@@ -455,3 +455,73 @@ fn r14_a_retry_goes_elsewhere() {
     assert_eq!(diary.count(&["reached"]), 2 - usize::from(diary.count(&["refused"]) == 0));
     assert_eq!(diary.count(&["over", "done"]), 1);
 }
+
+/// [W27] Where looks are rare, no more than one look's worth of claims is saved up.
+#[test]
+fn r14_a_rate_of_claims_saves_up_one_look() {
+    let mut model = jobs("{ burst: { count: 400, at: 5ms } }", PLAIN, FOUR, RECEIVERS);
+    model.queues[0].workers = 1000;
+    model.queues[0].processes = 10;
+    model.queues[0].claim.every = secs(10);
+    model.queues[0].claim.rate = Rate::per_second(10.0);
+    let moments = diary(&model).moments_ms(&["claimed"]);
+    let at_once = moments.iter().filter(|at| **at == moments[0]).count();
+    assert!((10..=11).contains(&at_once), "{at_once}");
+    let soon = moments.iter().filter(|at| **at <= 10_000.0).count();
+    assert!((100..=110).contains(&soon), "{soon}");
+}
+
+/// [W33] Where jobs of a suspended destination are dead, those that wait for it are, too.
+#[test]
+fn r15_who_waits_for_a_suspended_destination_is_not_spared() {
+    for when_full in [WhenFullyInFlight::Returns, WhenFullyInFlight::HoldsWorker] {
+        let mut model = jobs("{ burst: { count: 10, at: 5ms } }", PLAIN, FOUR, RECEIVERS);
+        model.populations[0].size = 1;
+        model.queues[0].destinations = Destinations {
+            in_flight: Some(1),
+            when_full,
+            suspend: Some(Suspend {
+                on: ClassSet::PERMANENT,
+                at: 3,
+                lasts: None,
+                jobs: JobsMeanwhile::DeadLetter,
+            }),
+            ..Destinations::default()
+        };
+        let diary = diary(&failing(model, 100_000, Class::Gone));
+        assert_eq!(diary.count(&["over", "permanent"]), 3, "{when_full:?}");
+        assert_eq!(diary.count(&["over", "suspended"]), 7, "{when_full:?}");
+    }
+}
+
+/// [D38] Nobody waits for a process that is away: the one that is left takes the job again.
+#[test]
+fn r14_elsewhere_is_where_somebody_is() {
+    let mut model = one(FOUR);
+    model.queues[0].processes = 2;
+    model.queues[0].elsewhere = true;
+    let stop = Effect::Stop { queue: 0, processes: 1, how: Stop::Crash };
+    let diary = diary(&refusing(with_trigger(model, 0, 100_000, stop), 5_000));
+    assert_eq!(over(&diary), ["9115ms queue over done executions 3"]);
+}
+
+/// Jobs that wait are part of the backlog on which recovery is judged.
+#[test]
+fn r14_jobs_that_wait_are_backlog() {
+    let mut model = jobs("{ constant: 20/s }", PLAIN, FOUR, RECEIVERS);
+    model.queues[0].workers = 1;
+    let backlog = crate::lab::run(&model).series.backlog;
+    let last = *backlog.last().expect("a window");
+    assert!((1_900..2_100).contains(&last), "one worker does 9 of 20 a second: {last}");
+}
+
+/// [W29] Whoever executes a job whose lease has ended repeats it: that is no first attempt.
+#[test]
+fn r16_an_execution_after_a_lost_lease_is_a_repetition() {
+    let mut model = jobs(ONE, PLAIN, FOUR, "{ workers: 9, work: 3s }");
+    model.queues[0].lease = Some(secs(2));
+    let diary = diary(&model);
+    assert_eq!(diary.count(&["reached", "first"]), 1);
+    assert_eq!(diary.count(&["reached", "after-timeout"]), 1);
+    assert_eq!(over(&diary), ["3010ms queue over done executions 2"]);
+}

@@ -12,6 +12,8 @@ use stormlab::scenario;
 use stormlab::scenario::model::Model;
 
 use crate::lab;
+use crate::lab::Diary;
+use crate::lab::diary;
 
 #[track_caller]
 fn variant(file: &str, name: &str) -> Model {
@@ -44,6 +46,10 @@ fn d1_shown_as_running_for_122_minutes_or_for_more_than_six_hours() {
     let old = run("", "base");
     assert_eq!(slowest_failure_s(&old), 6.0 * 3600.0 + 600.0);
     assert_eq!(results(&old).longest_idle_s(), Some(22_200.0 - 69.0));
+    // Both, of one job that takes four hours to fail.
+    let slow = run("", "four-hours");
+    assert_eq!(slowest_failure_s(&slow), 6.0 * 3600.0 + 600.0);
+    assert_eq!(results(&slow).longest_idle_s(), Some(122.0 * 60.0));
 }
 
 /// [D2, D18, D23] Two attempts on two nodes and the producer's own error, 139 s after the submit: at
@@ -156,4 +162,90 @@ fn d41_the_label_of_the_timer_covers_the_cause() {
     let share = old.ended(WaitEnd::Overwritten) as f64 / ends as f64;
     assert_eq!(old.mislabelled_share(), Some(share));
     assert!((0.15..0.25).contains(&share));
+}
+
+/// What happens in the first run of a variant.
+#[track_caller]
+fn lived(file: &str, name: &str) -> Diary {
+    diary(&variant(file, name))
+}
+
+/// Seconds at which attempts reach a service, from 10 min on, when the job of these files is claimed.
+fn reached_s(told: &Diary, service: &str) -> Vec<f64> {
+    told.moments_ms(&[service, "reached"]).iter().map(|ms| ms / 1e3 - 600.0).collect()
+}
+
+/// [D12] What a crash between read, commit and deletion leaves of one result.
+#[test]
+fn d12_a_crash_before_the_commit_loses_what_was_read_away() {
+    let commits = |name| reached_s(&lived("-commit", name), "records");
+    assert_eq!(commits("base"), [0.0], "nobody comes again");
+    assert_eq!(commits("read-commit-delete"), [0.0, 300.0], "when the lease has ended");
+    assert_eq!(commits("after-commit"), [0.0]);
+    assert_eq!(commits("read-commit-delete-after-commit"), [0.0, 300.0]);
+}
+
+/// [D20, D21, D22, D30] The list of nodes on one node: a breaker that counts what fails idles the
+/// worker and so slows the loop, three rounds and one for each probe; one that does not lets it run.
+/// No consumer is heard of by its timer, and no general count of attempts ends it.
+#[test]
+fn d22_an_accident_slows_the_loop_and_a_counter_ends_it() {
+    let mut refused = vec![0.0, 1.0, 2.0];
+    refused.extend((1..=11).map(|probe| 2.0 + f64::from(probe) * 300.0));
+    assert_eq!(reached_s(&lived("-one-job", "list-refused"), "compute"), refused);
+    let every_second: Vec<f64> = (0..3_600).map(f64::from).collect();
+    let loose = lived("-one-job", "list-refused-uncounted");
+    assert_eq!(reached_s(&loose, "compute"), every_second);
+    let uncounted = lived("-one-job", "list-failing-uncounted");
+    let rounds: Vec<f64> = (0..52).map(|round| f64::from(round) * 70.0).collect();
+    assert_eq!(
+        reached_s(&uncounted, "main"),
+        rounds.iter().map(|at| at + 10.0).collect::<Vec<_>>()
+    );
+    for told in [loose, uncounted] {
+        assert_eq!((told.count(&["over"]), told.count(&["ended"])), (0, 0));
+    }
+    assert_eq!(lived("-one-job", "counter-failing").count(&["main", "reached"]), 2);
+}
+
+/// [D23, D26] The failure of the preparing step is not the main one's.
+#[test]
+fn d26_a_preparing_step_has_its_own_allowance() {
+    let steps = |name| {
+        let told = lived("-one-job", name);
+        (reached_s(&told, "preparing"), reached_s(&told, "main"))
+    };
+    assert_eq!(steps("base"), (vec![0.0, 70.0, 199.0], vec![80.0, 209.0]));
+    assert_eq!(steps("declared-step"), (vec![0.0, 70.0], vec![80.0]));
+}
+
+/// [D37] One consumer counts 1 and puts the job back for 188 s, the other counts 2 and gives it up at
+/// 149 s: it runs again. Where requeues compare, the first is not heard, and the second counts 1.
+#[test]
+fn d37_a_job_that_is_given_up_runs_again() {
+    let blind = lived("-one-job", "two-consumers-blind");
+    assert_eq!(blind.lines(&["over"]), ["749000ms jobs over counter executions 2"]);
+    assert_eq!(blind.moments_ms(&["reopened"])[0], 749_000.0);
+    assert_eq!(reached_s(&blind, "compute"), [0.0, 80.0, 188.0]);
+    let compared = lived("-one-job", "two-consumers");
+    assert_eq!(compared.lines(&["over"]), ["878000ms jobs over done executions 3"]);
+    assert_eq!(compared.count(&["reopened"]), 0);
+}
+
+/// [D32, D33, D34, D35] When good jobs reach the node, from 20 min on, the moment of the probe.
+#[test]
+fn d32_to_d35_what_a_probe_without_a_verdict_leaves_behind() {
+    let after = |name| {
+        let all = reached_s(&lived("-probe", name), "compute");
+        all.into_iter().map(|at| at - 600.0).filter(|at| *at >= 0.0).collect::<Vec<_>>()
+    };
+    assert_eq!(after("base"), [12.0, 12.0, 65.0, 65.0, 65.0, 80.0], "D33");
+    assert_eq!(after("leak"), [0.0; 0], "D32");
+    assert_eq!(after("nothing"), [12.0, 65.0, 65.0, 65.0, 72.0, 80.0], "K17");
+    assert_eq!(after("early"), [5.0, 65.0, 65.0, 72.0, 72.0, 80.0], "D34");
+    assert_eq!(after("early-unguarded"), [5.0, 12.0, 12.0, 65.0, 65.0, 80.0], "D34");
+    assert_eq!(after("early-unguarded-nothing"), [5.0, 12.0, 65.0, 65.0, 72.0, 80.0], "D34");
+    assert_eq!(after("shutdown"), [5.0, 9.0], "D35");
+    assert_eq!(after("shutdown-success"), [5.0, 9.0, 12.0, 12.0, 65.0, 65.0, 80.0], "D35");
+    assert_eq!(after("shutdown-leak"), [5.0], "D35");
 }

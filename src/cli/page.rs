@@ -39,6 +39,13 @@ struct Ready {
 pub(super) fn page(arguments: &PageArguments, console: &mut Console) -> Result<Exit, Error> {
     let ready = arguments.templates.iter().map(|path| read(path));
     let ready = ready.collect::<Result<Vec<_>, _>>()?;
+    for (index, page) in ready.iter().enumerate() {
+        if ready[..index].iter().any(|other| other.name == page.name) {
+            let problem =
+                format!("two templates are named {}{ENDING}: one page would be lost", page.name);
+            return Err(Error::Usage(problem));
+        }
+    }
     let interrupt = Interrupt::listen();
     let mut worst = Exit::Success;
     for page in &ready {

@@ -153,6 +153,8 @@ pub(super) struct Life<'p, O> {
     audit: Audit,
     fingerprint: u64,
     events: u64,
+    /// Claims since limits and the stop flag were looked at: one look of a process may make many.
+    unlooked: u32,
     peak_attempts: usize,
     stopped_by: Option<LimitKind>,
     observer: &'p mut O,
@@ -207,6 +209,7 @@ impl<'p, O: Observer> Life<'p, O> {
             audit: Audit::default(),
             fingerprint: 0,
             events: 0,
+            unlooked: 0,
             peak_attempts: 0,
             stopped_by: None,
             observer,
@@ -253,8 +256,8 @@ impl<'p, O: Observer> Life<'p, O> {
             {
                 self.step(event);
                 until_look -= 1;
-                if until_look == 0 {
-                    until_look = LOOK_EVERY;
+                if until_look == 0 || self.unlooked > LOOK_EVERY {
+                    (until_look, self.unlooked) = (LOOK_EVERY, 0);
                     if stop.load(Ordering::Relaxed) {
                         return Err(RunError::Interrupted);
                     }

@@ -16,6 +16,8 @@ use crate::units::SimTime;
 pub(in crate::engine) struct Queue {
     /// Jobs not due yet, as far as anybody has looked: due time, turn, job.
     later: BinaryHeap<Reverse<(SimTime, u32, u32)>>,
+    /// Of these, those that have been withdrawn since, by turn and job.
+    withdrawn: BTreeSet<(u32, u32)>,
     /// Jobs due.
     due: BTreeSet<(SimTime, u32, u32)>,
     turns: u32,
@@ -36,6 +38,7 @@ impl Queue {
         let processes = (0..settings.processes).map(|_| Process::default()).collect();
         Self {
             later: BinaryHeap::new(),
+            withdrawn: BTreeSet::new(),
             due: BTreeSet::new(),
             turns: 0,
             first_process,
@@ -66,7 +69,9 @@ impl Queue {
             && first.0 <= now
         {
             self.later.pop();
-            self.due.insert(first);
+            if !self.withdrawn.remove(&(first.1, first.2)) {
+                self.due.insert(first);
+            }
         }
     }
 
@@ -82,14 +87,12 @@ impl Queue {
     /// A job leaves the order of due times otherwise than by being claimed.
     pub(in crate::engine) fn withdraw(&mut self, job: u32, record: &Job) {
         if !self.due.remove(&(record.due_at, record.turn, job)) {
-            let turn = record.turn;
-            self.later
-                .retain(|Reverse((.., other_turn, other))| (*other_turn, *other) != (turn, job));
+            self.withdrawn.insert((record.turn, job));
         }
     }
 
     pub(in crate::engine) fn at_rest(&self) -> usize {
-        self.due.len() + self.later.len()
+        self.due.len() + self.later.len() - self.withdrawn.len()
     }
 
     /// What is in it now.
@@ -110,7 +113,7 @@ impl Queue {
         /// About what an entry takes in a tree.
         const ENTRY: usize = 32;
         (self.later.capacity() * size_of::<(SimTime, u32, u32)>())
-            + self.due.len() * ENTRY
+            + (self.due.len() + self.withdrawn.len()) * ENTRY
             + self.counters.bytes()
     }
 }

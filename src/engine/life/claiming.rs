@@ -173,6 +173,8 @@ impl<'p, O: Observer> Life<'p, O> {
             let claimed = Claimed { job: slot, claim, population: job.population };
             self.jobs.queues[queue].processes[process].line.push_back(claimed);
             self.observer.claimed(now, queue, job.due_at);
+            self.events += 1;
+            self.unlooked += 1;
         }
         for slot in passed_over {
             let due_at = self.jobs.records[slot].due_at;
@@ -217,7 +219,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// R15: a worker takes a claimed job up.
-    fn take_up_job(&mut self, queue: usize, process: usize, claimed: Claimed) {
+    pub(super) fn take_up_job(&mut self, queue: usize, process: usize, claimed: Claimed) {
         if !self.holds(claimed) {
             return self.ask_in_vain(process, claimed);
         }
@@ -298,7 +300,7 @@ impl<'p, O: Observer> Life<'p, O> {
     }
 
     /// R15: one execution of a job: a call under the policy of its population.
-    pub(super) fn execute(&mut self, queue: usize, process: usize, claimed: Claimed) {
+    fn execute(&mut self, queue: usize, process: usize, claimed: Claimed) {
         let Claimed { job: slot, claim, .. } = claimed;
         let record = &mut self.jobs.records[slot];
         record.running += 1;

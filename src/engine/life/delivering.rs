@@ -70,13 +70,15 @@ impl<O: Observer> Life<'_, O> {
             }
             if let Some((claimed, process)) = it.held.pop_front() {
                 let process = usize::from(process);
+                // Its worker takes it up again: it may have grown too old meanwhile.
+                self.jobs.queues[queue].processes[process].busy -= 1;
                 if self.holds(claimed) {
-                    self.execute(queue, process, claimed);
+                    self.jobs.records[claimed.job].is_let_in = true;
                 } else {
                     self.jobs.destinations[destination].in_flight -= 1;
-                    self.jobs.queues[queue].processes[process].busy -= 1;
-                    self.jobs.wake(queue, process);
                 }
+                self.take_up_job(queue, process, claimed);
+                self.jobs.wake(queue, process);
             } else if let Some(slot) = it.take_parked(settings.claim.order) {
                 let of_queue = &mut self.jobs.queues[queue];
                 of_queue.parked -= 1;

@@ -51,39 +51,42 @@ impl<O: Observer> Life<'_, O> {
         }
     }
 
-    /// Some processes of a queue end.
+    /// Some processes of a queue end: the first so many.
     pub(super) fn stop_processes(&mut self, queue: usize, processes: u32, how: Stop) {
-        let calls: Vec<u32> = self.calls.slots_in_use();
         let count = self.jobs.queues[queue].processes.len().min(processes as usize);
-        for process in 0..count {
-            self.jobs.queues[queue].processes[process].stopped += 1;
-            let line = std::mem::take(&mut self.jobs.queues[queue].processes[process].line);
-            let mut jobs: Vec<_> = line.iter().map(|it| (it.job, it.claim)).collect();
-            for destination in &mut self.jobs.destinations {
-                let of_queue = &mut self.jobs.queues[queue].processes[process];
-                destination.held.retain(|(claimed, holder)| {
-                    let stays = usize::from(*holder) != process;
-                    if !stays {
-                        of_queue.busy -= 1;
-                        jobs.push((claimed.job, claimed.claim));
-                    }
-                    stays
-                });
+        let mut jobs = Vec::new();
+        for it in &mut self.jobs.queues[queue].processes[..count] {
+            it.stopped += 1;
+            jobs.extend(it.line.drain(..).map(|it| (it.job, it.claim)));
+        }
+        for destination in 0..self.jobs.destinations.len() {
+            let population = self.jobs.population_of(destination);
+            if self.model.populations[population].queue != Some(queue) {
+                continue;
             }
-            for call in &calls {
-                let Ok(request) = self.calls[*call].parent.slot() else { continue };
-                let of_process = self.calls[*call].parent == Parent::request(request)
-                    && self.jobs.execution(request).is_some_and(|it| {
-                        usize::from(it.process) == process
-                            && self.queue_of(&self.jobs.records[it.job]) == queue
-                    });
-                if of_process {
-                    jobs.push(self.cut_execution(*call, request));
+            let of_queue = &mut self.jobs.queues[queue].processes;
+            self.jobs.destinations[destination].held.retain(|(claimed, holder)| {
+                let stays = usize::from(*holder) >= count;
+                if !stays {
+                    of_queue[usize::from(*holder)].busy -= 1;
+                    jobs.push((claimed.job, claimed.claim));
                 }
+                stays
+            });
+        }
+        for call in self.calls.slots_in_use() {
+            let Ok(request) = self.calls[call].parent.slot() else { continue };
+            let is_cut = self.calls[call].parent == Parent::request(request)
+                && self.jobs.execution(request).is_some_and(|it| {
+                    usize::from(it.process) < count
+                        && self.queue_of(&self.jobs.records[it.job]) == queue
+                });
+            if is_cut {
+                jobs.push(self.cut_execution(call, request));
             }
-            for (slot, claim) in jobs {
-                self.lose_process(slot, claim, how);
-            }
+        }
+        for (slot, claim) in jobs {
+            self.lose_process(slot, claim, how);
         }
     }
 

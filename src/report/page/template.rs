@@ -130,7 +130,11 @@ impl Template {
             (["table", file], [variants, columns]) => {
                 let file = self.file(file, &place)?;
                 let names = variants.split(',').map(str::trim).filter(|name| !name.is_empty());
-                let variants = names.map(str::to_owned).collect();
+                let variants: Vec<_> = names.map(str::to_owned).collect();
+                if variants.is_empty() {
+                    let problem = "this table has no variants".to_owned();
+                    return Err(Wrong(problem, "name some, with commas, or `*` for all".into()));
+                }
                 let mut at = place.end - 2 - columns_from_end(inside);
                 let columns = columns.split(';').map(|column| {
                     let start = at + (column.len() - column.trim_start().len());

@@ -14,12 +14,13 @@ use crate::scenario::model::Effect;
 use crate::scenario::model::JobQueue;
 use crate::scenario::model::QueueId;
 use crate::scenario::model::Stop;
-use crate::scenario::reader::Spanned;
 use crate::scenario::validate::Names;
 use crate::scenario::validate::policies;
 
 /// Processes of all queues together: each has its own workers, and its state of policies.
 const MOST_PROCESSES: u64 = 100_000;
+/// Instances of a population for each of which a queue keeps a state: about a hundred bytes.
+const MOST_DESTINATIONS: u32 = 1_000_000;
 
 /// Every queue of the file, in order; one that has no workers is left out.
 pub(super) fn queues(written: &Written<'_>, problems: &mut Problems) -> Vec<JobQueue> {
@@ -100,8 +101,26 @@ pub(super) fn feeds(
     names: &Names<'_>,
     problems: &mut Problems,
 ) -> Vec<Option<QueueId>> {
-    let mut find = |queue: &Spanned<String>| names.queues.find(queue, problems);
-    written.clients.iter().map(|client| client.it.queue.as_ref().and_then(&mut find)).collect()
+    let mut feeds = Vec::new();
+    for client in &written.clients {
+        let queue = client.it.queue.as_ref().and_then(|queue| names.queues.find(queue, problems));
+        let keeps = queue.and_then(|queue| written.queues.get(queue)).is_some_and(|queue| {
+            let it = queue.it.destinations;
+            it.in_flight.is_some() || it.rate.is_some() || it.suspend.is_some()
+        });
+        if let Some(size) = client.it.population
+            && keeps
+            && size.value > MOST_DESTINATIONS
+        {
+            problems.push_with(
+                size.place,
+                format!("{} destinations, for each of which something is kept", size.value),
+                format!("accepted are up to {MOST_DESTINATIONS} where a queue has `destinations`"),
+            );
+        }
+        feeds.push(queue);
+    }
+    feeds
 }
 
 /// Some processes of a queue go away: are there so many?

@@ -525,3 +525,59 @@ fn r16_an_execution_after_a_lost_lease_is_a_repetition() {
     assert_eq!(diary.count(&["reached", "after-timeout"]), 1);
     assert_eq!(over(&diary), ["3010ms queue over done executions 2"]);
 }
+
+/// [W25] A process that dies takes nothing of another queue's with it, held jobs included.
+#[test]
+fn r15_a_process_of_one_queue_is_none_of_another() {
+    let mut model = crate::lab::model(
+        "
+run: { horizon: 60s, warm_up: 0s, window: 1s }
+clients:
+  a: { arrivals: { constant: 5/s }, calls: s, queue: q }
+  b: { arrivals: { constant: 30/s }, calls: s, queue: r }
+queues:
+  q: { workers: 10, lease: 5s, claim: { every: 100ms } }
+  r: { workers: 10, destinations: { in_flight: 1, when_full: holds_worker }, claim: { every: 100ms } }
+services: { s: { workers: 100, work: 50ms } }
+",
+    );
+    let stop = Effect::Stop { queue: 0, processes: 1, how: Stop::Crash };
+    model = with_trigger(model, 20_050, 1_000, stop);
+    let diary = diary(&model);
+    let done = diary.lines(&["done"]).iter().filter(|line| line.contains(" q ")).count();
+    assert!(done > 290, "a crash of a second costs a second: {done}");
+}
+
+/// A job that its worker holds back grows old, and fails its worker, like any other.
+#[test]
+fn r15_a_held_job_is_looked_at_again_when_its_place_is_free() {
+    let aged = "{ max_attempts: 1, max_elapsed: 5s }";
+    let mut model =
+        jobs("{ burst: { count: 20, at: 5ms } }", PLAIN, aged, "{ workers: 9, work: 3s }");
+    model.populations[0].size = 1;
+    model.queues[0].destinations = Destinations {
+        in_flight: Some(1),
+        when_full: WhenFullyInFlight::HoldsWorker,
+        ..Destinations::default()
+    };
+    let diary = diary(&model);
+    assert_eq!(diary.count(&["over", "done"]), 2);
+    assert_eq!(diary.count(&["over", "age"]), 18);
+}
+
+/// What a process claims in one look counts as events, so that limits end a run of nothing else.
+#[test]
+fn r14_claims_are_events() {
+    let policy = "{ bulkhead: { limit: 1, per: [] } }";
+    let mut model =
+        jobs("{ burst: { count: 5000, at: 5ms } }", policy, FOUR, "{ workers: 1, work: 50s }");
+    model.queues[0].workers = 5_000;
+    model.queues[0].claim.batch = 5_000;
+    model.queues[0].claim.every = Duration::from_millis(1);
+    model.queues[0].refused =
+        Refused::Postpone { after: Duration::from_nanos(1), consumes_attempt: false };
+    model.run.limits.events = 100_000;
+    let record = crate::lab::run(&model);
+    assert!(matches!(record.ending, stormlab::measure::record::Ending::Limit { .. }));
+    assert!(record.events < 120_000, "{}", record.events);
+}

@@ -20,6 +20,7 @@ pub(super) use crate::engine::jobs::destinations::Destination;
 pub(super) use crate::engine::jobs::destinations::Parked;
 use crate::engine::jobs::queue::Queue;
 use crate::engine::observe::QueueLevel;
+use crate::engine::observe::Reason;
 use crate::engine::slab::Linked;
 use crate::engine::slab::Slab;
 use crate::policy::backoff::Past;
@@ -58,7 +59,7 @@ pub(super) struct Job {
     /// The process that claimed it last.
     pub(super) process: u16,
     /// Why its next call is made.
-    pub(super) reason: crate::engine::observe::Reason,
+    pub(super) reason: Reason,
     pub(super) state: JobState,
     /// It holds a place at its destination although it is at rest.
     pub(super) is_let_in: bool,

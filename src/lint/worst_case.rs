@@ -15,6 +15,7 @@ use crate::policy::composition::AttemptTree;
 use crate::policy::stack::Policy;
 use crate::scenario::model::Caller;
 use crate::scenario::model::Cancellation;
+use crate::scenario::model::Effect;
 use crate::scenario::model::Model;
 use crate::scenario::model::PopulationId;
 use crate::scenario::model::ServiceId;
@@ -120,7 +121,12 @@ pub fn attempts_per_request(model: &Model, population: PopulationId) -> Vec<Atte
     let mut at = vec![Attempts::AtMost(0); model.services.len()];
     let first = model.populations[population].calls;
     let each = attempts_per_call(model.policy_of(first));
-    at[model.edges[first].target] = executions(model, population).times(each);
+    let often = if is_begun_again(model, population) {
+        Attempts::Unlimited
+    } else {
+        executions(model, population)
+    };
+    at[model.edges[first].target] = often.times(each);
     for service in callers_first(model) {
         for edge in &model.services[service].calls {
             let made = at[service].times(attempts_per_call(model.policy_of(*edge)));
@@ -136,6 +142,20 @@ pub fn attempts_per_request(model: &Model, population: PopulationId) -> Vec<Atte
 pub(super) fn executions(model: &Model, population: PopulationId) -> Attempts {
     let queue = model.populations[population].queue.map(|queue| &model.queues[queue]);
     queue.map_or(Attempts::AtMost(1), queues::executions)
+}
+
+/// May an execution of a job be begun again without being an attempt? So it is when its lease ends
+/// before it does, or its process ends.
+fn is_begun_again(model: &Model, population: PopulationId) -> bool {
+    let Some(queue) = model.populations[population].queue else { return false };
+    let policy = model.policy_of(model.populations[population].calls);
+    let once = AttemptTree::of(policy).most_attempts() == Some(1);
+    let attempt = policy.attempt_timeout.as_ref().filter(|_| once).map(|it| it.longest(1));
+    let longest = [attempt, policy.timeout].into_iter().flatten().min();
+    let outlasted = |lease: Duration| longest.is_none_or(|longest| longest >= lease);
+    let stops = |effect: &Effect| matches!(effect, Effect::Stop { queue: it, .. } if *it == queue);
+    model.queues[queue].lease.is_some_and(outlasted)
+        || model.triggers.iter().any(|trigger| stops(&trigger.effect))
 }
 
 /// What a call can come to, against the patience of those who wait for it.

@@ -134,9 +134,9 @@ impl<'p, O: Observer> Life<'p, O> {
     fn claim(&mut self, queue: usize, process: usize, most: u32) {
         let now = self.calendar.now();
         let settings = self.queue(queue);
-        let others = self.jobs.queues[queue].processes.iter().enumerate();
         let is_up = |(nth, it): (usize, &Process)| nth != process && it.stopped == 0;
-        let lone = !settings.elsewhere || !others.into_iter().any(is_up);
+        let mut processes = self.jobs.queues[queue].processes.iter().enumerate();
+        let lone = !settings.elsewhere || !processes.any(is_up);
         let of_queue = &mut self.jobs.queues[queue];
         of_queue.look(now);
         // What one look has left over is there for the next, whoever looks, and no more.

@@ -2,6 +2,7 @@
 //! heard.
 
 use crate::policy::deferred::Consumer;
+use crate::policy::deferred::ReadKind;
 use crate::policy::outcome::Class;
 use crate::policy::outcome::ClassSet;
 use crate::scenario::diagnostic::Problems;
@@ -26,8 +27,7 @@ pub(super) fn of_deferred(model: &Model, tree: &Node, doubts: &mut Problems) {
         if is_patient(policy) {
             doubt(
                 format!(
-                    "{caller} waits for its result for ever where the job is lost with its replica, \
-                     {}",
+                    "{caller} waits for its result for ever where the job is lost with its replica{}",
                     what_else(deferred)
                 ),
                 "give the policy of that call an `attempt_timeout`: the safety timer",
@@ -69,8 +69,11 @@ fn is_deaf(consumer: Consumer) -> bool {
 
 fn what_else(deferred: &Deferred) -> &'static str {
     match (deferred.poll, is_deaf(deferred.consumer)) {
-        (_, true) => "and after each result that is a failure",
-        (None, false) => "and where the word is lost",
-        (Some(_), false) => "and where a read takes the result and its answer is lost",
+        (_, true) => ", and after each result that is a failure",
+        (None, false) => ", and where the word is lost",
+        (Some(_), false) if deferred.read == ReadKind::Destructive => {
+            ", and where a read takes the result and its answer is lost"
+        }
+        (Some(_), false) => "",
     }
 }

@@ -53,7 +53,8 @@ pub struct QueueSummary {
     pub claims: Estimate,
     /// What workers write to the storage (each claim, return and end) ÷ jobs stored.
     pub storage_writes: Estimate,
-    /// Jobs at rest at the end of the run, due or not.
+    /// Jobs at rest at the end of the run, due or not, those that wait for their destination among
+    /// them.
     pub at_rest: Estimate,
     /// Jobs that wait for their destination at the end of the run.
     pub parked: Estimate,
